@@ -1,0 +1,5 @@
+"""The `counterpoint` command."""
+
+from counterpoint.cli.commands import main
+
+__all__ = ["main"]

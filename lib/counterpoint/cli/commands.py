@@ -1,0 +1,94 @@
+"""The `counterpoint` command: reads its arguments, calls the library, prints what it returns."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+import counterpoint
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(counterpoint.__version__)
+def main() -> None:
+    """A course and a library in parallel computing."""
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.option("--no-browser", is_flag=True, help="Serve, and print the address to open.")
+@click.option("--port", type=int, help="Serve on this port only; a free one otherwise.")
+@click.option("--make-only", is_flag=True, help="Make the workbook and open nothing.")
+def lab(folder: Path | None, no_browser: bool, port: int | None, make_only: bool) -> None:
+    """Make or complete the workbook FOLDER, and open JupyterLab there.
+
+    FOLDER is your own copy of the lessons and exercises: the workbook you are in, or else
+    ./workbook. What you have there is never overwritten.
+    """
+    from counterpoint.cli.lab import open_lab
+    from counterpoint.grading.workbook import find_workbook, make_workbook
+
+    with _plain_errors():
+        report = make_workbook(folder or find_workbook() or Path("workbook"))
+    click.echo(report)
+    if not make_only:
+        sys.exit(open_lab(report.folder, browser=not no_browser, port=port))
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(as_json: bool) -> None:
+    """Say what this machine has, and what each gap means."""
+    from counterpoint.cli.doctor import examine
+
+    findings = examine()
+    if as_json:
+        click.echo(json.dumps([vars(finding) for finding in findings], indent=1))
+    else:
+        click.echo(f"counterpoint {counterpoint.__version__}")
+        width = max(len(finding.what) for finding in findings)
+        for finding in findings:
+            click.echo(f"{finding.state:<6} {finding.what:<{width}}  {finding.found}")
+            if finding.meaning:
+                click.echo(f"{'':<6} {'':<{width}}  → {finding.meaning}")
+    sys.exit(any(finding.state == "broken" for finding in findings))
+
+
+@main.command()
+@click.argument("collective")
+@click.option("--ranks", type=click.IntRange(1), default=4, show_default=True)
+@click.option("--sizes", default="4KiB:64MiB", show_default=True, help="FROM:TO, doubling; or one.")
+@click.option("--algorithm", help="Such as ring; chosen by size otherwise.")
+@click.option("--dtype", default="float32", show_default=True)
+@click.option("--iters", type=click.IntRange(1), default=20, show_default=True)
+def bench(collective: str, ranks: int, sizes: str, algorithm: str | None, dtype: str, iters: int) -> None:
+    """Time COLLECTIVE (all_reduce, …) on ranks that are threads; print nccl-tests' columns."""
+    from counterpoint import bench as table
+
+    rows = []
+    with _plain_errors():
+        where = f"{ranks} ranks as threads on {os.cpu_count()} cores"
+        click.echo(f"# counterpoint {counterpoint.__version__} {collective} ({algorithm or 'auto'}), {where}")
+        click.echo(table.HEADER)
+        kind = table.parse_dtype(dtype)
+        for nbytes in table.parse_sizes(sizes):
+            rows.append(
+                table.measure(collective, ranks, nbytes, algorithm=algorithm, dtype=kind, iters=iters)
+            )
+            click.echo(rows[-1])
+    for line in table.summary(rows):
+        click.echo(line)
+    sys.exit(any(row.wrong for row in rows))
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """A mistake in the arguments ends the command with its sentence, not with a traceback."""
+    try:
+        yield
+    except (ValueError, FileNotFoundError, FileExistsError) as error:
+        raise click.ClickException(str(error)) from error
