@@ -90,13 +90,12 @@ def parse_sizes(text: str) -> list[int]:
 
     K, M, G and KiB, MiB, GiB are powers of 1024, as in nccl-tests; kB, MB, GB of 1000.
     """
-    ends = [_parse_size(part) for part in text.split(":")]
-    if len(ends) > 2 or ends[0] > ends[-1]:
-        raise ValueError(f"sizes {text!r}: give one size, or FROM:TO with FROM not above TO")
-    sizes = [ends[0]]
-    while sizes[-1] > 0 and sizes[-1] * 2 <= ends[-1]:
-        sizes.append(sizes[-1] * 2)
-    return sizes
+    first, *others = [_parse_size(part) for part in text.split(":")]
+    if not others:
+        return [first]
+    if len(others) > 1 or not 0 < first <= others[0]:
+        raise ValueError(f"sizes {text!r}: give one size, or FROM:TO with FROM above 0 and not above TO")
+    return [first << doubled for doubled in range((others[0] // first).bit_length())]
 
 
 def parse_dtype(name: str) -> torch.dtype:

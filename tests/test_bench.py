@@ -1,0 +1,55 @@
+"""The bench counts, checks and converts as nccl-tests does."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from counterpoint import bench
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("4KiB:16KiB", [4096, 8192, 16384]),
+        ("8:40", [8, 16, 32]),
+        ("1M", [1 << 20]),
+        ("1kB:2kB", [1000, 2000]),
+        ("0", [0]),
+    ],
+)
+def test_sizes_double_from_the_first_to_the_last(text, sizes):
+    assert bench.parse_sizes(text) == sizes
+
+
+@pytest.mark.parametrize("text", ["", ":", "4KiB:", "4KiB:1KiB", "1:2:3", "-4", "4 apples", "0:8"])
+def test_sizes_that_mean_nothing_are_refused(text):
+    with pytest.raises(ValueError, match="size"):
+        bench.parse_sizes(text)
+
+
+@pytest.mark.parametrize("collective", sorted(bench.OPERATIONS))
+@pytest.mark.parametrize("p", [1, 2, 3, 8])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64])
+def test_right_results_have_nothing_wrong(collective, p, dtype):
+    row = bench.measure(collective, p, 100 * dtype.itemsize, dtype=dtype, iters=1)
+    assert row.wrong == 0
+    assert row.count == 100
+
+
+def test_busbw_is_algbw_times_the_factor_of_nccl_tests():
+    row = bench.measure("all_reduce", 4, 4096, iters=1)
+    assert row.algbw == 4096 / row.seconds
+    assert row.busbw == row.algbw * 2 * 3 / 4
+
+
+def test_a_collective_that_does_nothing_is_wrong(monkeypatch):
+    idle = dataclasses.replace(bench.OPERATIONS["all_reduce"], call=lambda comm, tensor, choice: tensor)
+    monkeypatch.setitem(bench.OPERATIONS, "all_reduce", idle)
+    row = bench.measure("all_reduce", 2, 400, iters=1)
+    # rank 0 holds i % 3 instead of 2 (i % 3) + 1; rank 1 is right where i % 3 = 0
+    assert row.wrong == 100 + 66
+
+
+def test_no_elements_is_a_size_too():
+    assert bench.measure("all_reduce", 2, 0, iters=1).wrong == 0
