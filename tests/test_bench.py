@@ -32,9 +32,10 @@ def test_sizes_that_mean_nothing_are_refused(text):
 @pytest.mark.parametrize("p", [1, 2, 3, 8])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64])
 def test_right_results_have_nothing_wrong(collective, p, dtype):
-    row = bench.measure(collective, p, 100 * dtype.itemsize, dtype=dtype, iters=1)
+    row = bench.measure(collective, p, 240 * dtype.itemsize, dtype=dtype, iters=1)
     assert row.wrong == 0
-    assert row.count == 100
+    assert row.nbytes == 240 * dtype.itemsize
+    assert row.count == (240 // p if bench.OPERATIONS[collective].pieces else 240)
 
 
 def test_busbw_is_algbw_times_the_factor_of_nccl_tests():
@@ -43,12 +44,24 @@ def test_busbw_is_algbw_times_the_factor_of_nccl_tests():
     assert row.busbw == row.algbw * 2 * 3 / 4
 
 
-def test_a_collective_that_does_nothing_is_wrong(monkeypatch):
-    idle = dataclasses.replace(bench.OPERATIONS["all_reduce"], call=lambda comm, tensor, choice: tensor)
+@pytest.mark.parametrize("collective", sorted(bench.OPERATIONS))
+def test_a_collective_that_does_nothing_is_wrong(monkeypatch, collective):
+    idle = dataclasses.replace(bench.OPERATIONS[collective], call=lambda *_: None)
+    monkeypatch.setitem(bench.OPERATIONS, collective, idle)
+    assert bench.measure(collective, 2, 400, iters=1).wrong > 0
+
+
+def test_every_wrong_element_counts(monkeypatch):
+    idle = dataclasses.replace(bench.OPERATIONS["all_reduce"], call=lambda *_: None)
     monkeypatch.setitem(bench.OPERATIONS, "all_reduce", idle)
-    row = bench.measure("all_reduce", 2, 400, iters=1)
-    # rank 0 holds i % 3 instead of 2 (i % 3) + 1; rank 1 is right where i % 3 = 0
-    assert row.wrong == 100 + 66
+    # Rank 0 holds i % 3 where 2 (i % 3) + 1 is right: all 100 are wrong. Rank 1 holds (i % 3) + 1, which is
+    # right in the 34 places where i % 3 is 0.
+    assert bench.measure("all_reduce", 2, 400, iters=1).wrong == 100 + 66
+
+
+def test_an_algorithm_is_chosen_only_where_there_is_a_choice():
+    with pytest.raises(ValueError, match="broadcast has one algorithm"):
+        bench.measure("broadcast", 2, 400, algorithm="ring")
 
 
 def test_no_elements_is_a_size_too():

@@ -19,7 +19,7 @@ import torch
 from counterpoint import collectives
 from counterpoint.ranks import Comm, launch
 
-WARM_UP = 3
+WARM_UP = 5  # calls, as nccl-tests has it
 UNITS = {
     **{unit: 1024**power for power, unit in enumerate(("", "K", "M", "G"))},
     **{unit: 1024**power for power, unit in enumerate(("B", "KiB", "MiB", "GiB"))},
@@ -56,31 +56,49 @@ HEADER = """\
 
 @dataclass(frozen=True)
 class Operation:
-    """A collective in place on one tensor: how it is called, how right results look, what it is worth."""
+    """A collective on `whole`, the larger buffer of a rank, and `piece`, a p-th of it where it takes two."""
 
-    call: Callable[[Comm, torch.Tensor, dict[str, str]], object]
-    right: Callable[[torch.Tensor, int, int], torch.Tensor | None]  # (inputs by rank, rank, p)
-    factor: Callable[[int], float]  # busbw / algbw on p ranks
+    call: Callable[[Comm, torch.Tensor, torch.Tensor, str], object]  # (comm, whole, piece, algorithm)
+    wrong: Callable[[int, int, torch.Tensor, torch.Tensor], int]  # (rank, p, whole, piece) -> elements
+    factor: Callable[[int], float]  # p -> busbw / algbw
     op: str = "none"
+    pieces: bool = False  # whole is p pieces, and count is a piece's
+    algorithms: bool = False  # there is a choice of them
 
 
 OPERATIONS = {
     "all_reduce": Operation(
-        call=lambda comm, tensor, choice: collectives.all_reduce(comm, tensor, **choice),
-        right=lambda inputs, rank, p: inputs.sum(0),
+        call=lambda comm, whole, piece, algorithm: collectives.all_reduce(comm, whole, algorithm=algorithm),
+        wrong=lambda rank, p, whole, piece: _differ(whole, _total(p)),
         factor=lambda p: 2 * (p - 1) / p,
         op="sum",
+        algorithms=True,
     ),
     "reduce": Operation(
-        call=lambda comm, tensor, choice: collectives.reduce(comm, tensor, **choice),
-        right=lambda inputs, rank, p: inputs.sum(0) if rank == 0 else None,
+        call=lambda comm, whole, piece, algorithm: collectives.reduce(comm, whole),
+        wrong=lambda rank, p, whole, piece: _differ(whole, _total(p)) if rank == 0 else 0,
         factor=lambda p: 1.0,
         op="sum",
     ),
     "broadcast": Operation(
-        call=lambda comm, tensor, choice: collectives.broadcast(comm, tensor, **choice),
-        right=lambda inputs, rank, p: inputs[0],
+        call=lambda comm, whole, piece, algorithm: collectives.broadcast(comm, whole),
+        wrong=lambda rank, p, whole, piece: _differ(whole, _values(0)),
         factor=lambda p: 1.0,
+    ),
+    "all_gather": Operation(
+        call=lambda comm, whole, piece, algorithm: collectives.all_gather(comm, whole, piece),
+        wrong=lambda rank, p, whole, piece: sum(
+            _differ(part, _values(r)) for r, part in enumerate(whole.tensor_split(p))
+        ),
+        factor=lambda p: (p - 1) / p,
+        pieces=True,
+    ),
+    "reduce_scatter": Operation(
+        call=lambda comm, whole, piece, algorithm: collectives.reduce_scatter(comm, piece, whole),
+        wrong=lambda rank, p, whole, piece: _differ(piece, _total(p).roll(-rank * len(piece))),
+        factor=lambda p: (p - 1) / p,
+        op="sum",
+        pieces=True,
     ),
 }
 
@@ -111,40 +129,43 @@ def measure(
     ranks: int,
     nbytes: int,
     *,
-    algorithm: str | None = None,
+    algorithm: str = "auto",
     dtype: torch.dtype = torch.float32,
     iters: int = 20,
 ) -> Row:
     """Launch `ranks` ranks as threads and time one collective on `nbytes` bytes each.
 
-    Raises ValueError if there is no such collective.
+    Raises ValueError if there is no such collective, or no choice of its algorithm.
     """
     if collective not in OPERATIONS:
         raise ValueError(f"no collective {collective!r} to time; there are {', '.join(OPERATIONS)}")
     operation = OPERATIONS[collective]
-    choice = {} if algorithm is None else {"algorithm": algorithm}
-    count = nbytes // dtype.itemsize
+    if algorithm != "auto" and not operation.algorithms:
+        raise ValueError(f"{collective} has one algorithm, so {algorithm!r} cannot be chosen; leave it out")
+    length = nbytes // dtype.itemsize // ranks if operation.pieces else nbytes // dtype.itemsize
+    total = length * ranks if operation.pieces else length
 
     def worker(comm: Comm) -> tuple[int, float]:
-        tensor = _inputs(comm.rank, count, dtype)
-        operation.call(comm, tensor, choice)
-        wrong = _wrong(operation, tensor, comm.rank, comm.size)
-        tensor.zero_()  # sums of it stay finite, however often
+        whole = _filled(total, comm.rank, dtype)
+        piece = _filled(length if operation.pieces else 0, comm.rank, dtype)
+        operation.call(comm, whole, piece, algorithm)
+        wrong = operation.wrong(comm.rank, comm.size, whole, piece)
+        whole.zero_()  # its sums stay finite, however often
         for _ in range(WARM_UP):
-            operation.call(comm, tensor, choice)
+            operation.call(comm, whole, piece, algorithm)
         comm.barrier()
         start = time.perf_counter()
         for _ in range(iters):
-            operation.call(comm, tensor, choice)
+            operation.call(comm, whole, piece, algorithm)
         comm.barrier()
         return wrong, (time.perf_counter() - start) / iters
 
     results = launch(worker, ranks, trace=False).results
     seconds = max(taken for _, taken in results)
-    algbw = count * dtype.itemsize / seconds
+    algbw = total * dtype.itemsize / seconds
     return Row(
-        nbytes=count * dtype.itemsize,
-        count=count,
+        nbytes=total * dtype.itemsize,
+        count=length,
         type=SHORT.get(dtype, str(dtype).removeprefix("torch.")),
         op=operation.op,
         seconds=seconds,
@@ -161,19 +182,24 @@ def summary(rows: list[Row]) -> Iterator[str]:
     yield f"# Avg bus bandwidth    : {sum(row.busbw for row in rows) / len(rows) / 1e9:.4g}"
 
 
-def _inputs(rank: int, count: int, dtype: torch.dtype) -> torch.Tensor:
-    """Small integers that differ by position and rank; 85 ranks' sums are exact even in bfloat16."""
-    return (torch.arange(count) % 3 + rank % 2).to(dtype)
+def _values(rank: int) -> torch.Tensor:
+    """What a rank's buffers hold at the start, over and over. 85 ranks' sums are exact even in bfloat16."""
+    return torch.arange(3) + rank % 2
 
 
-def _wrong(operation: Operation, tensor: torch.Tensor, rank: int, p: int) -> int:
-    """How many elements of a rank's result are not what they should be."""
-    # The inputs repeat every three elements, so the right result does too.
-    period = torch.stack([_inputs(r, min(3, tensor.numel()), tensor.dtype) for r in range(p)])
-    right = operation.right(period, rank, p)
-    if right is None or tensor.numel() == 0:
-        return 0
-    return sum(int((tensor[i::3] != right[i]).sum()) for i in range(len(right)))
+def _total(p: int) -> torch.Tensor:
+    """The sum of all ranks' values."""
+    return torch.stack([_values(rank) for rank in range(p)]).sum(0)
+
+
+def _filled(count: int, rank: int, dtype: torch.dtype) -> torch.Tensor:
+    """A buffer of `count` elements with the rank's values."""
+    return _values(rank).to(dtype).repeat(-(-count // 3))[:count]
+
+
+def _differ(tensor: torch.Tensor, values: torch.Tensor) -> int:
+    """How many elements of `tensor` are not `values`, over and over."""
+    return sum(int((tensor[i::3] != value).sum()) for i, value in enumerate(values.tolist()))
 
 
 def _parse_size(text: str) -> int:

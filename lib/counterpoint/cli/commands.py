@@ -62,17 +62,17 @@ def doctor(as_json: bool) -> None:
 @click.argument("collective")
 @click.option("--ranks", type=click.IntRange(1), default=4, show_default=True)
 @click.option("--sizes", default="4KiB:64MiB", show_default=True, help="FROM:TO, doubling; or one.")
-@click.option("--algorithm", help="Such as ring; chosen by size otherwise.")
+@click.option("--algorithm", default="auto", show_default=True, help="auto chooses by size.")
 @click.option("--dtype", default="float32", show_default=True)
 @click.option("--iters", type=click.IntRange(1), default=20, show_default=True)
-def bench(collective: str, ranks: int, sizes: str, algorithm: str | None, dtype: str, iters: int) -> None:
+def bench(collective: str, ranks: int, sizes: str, algorithm: str, dtype: str, iters: int) -> None:
     """Time COLLECTIVE (all_reduce, …) on ranks that are threads; print nccl-tests' columns."""
     from counterpoint import bench as table
 
     rows = []
     with _plain_errors():
         where = f"{ranks} ranks as threads on {os.cpu_count()} cores"
-        click.echo(f"# counterpoint {counterpoint.__version__} {collective} ({algorithm or 'auto'}), {where}")
+        click.echo(f"# counterpoint {counterpoint.__version__} {collective} ({algorithm}), {where}")
         click.echo(table.HEADER)
         kind = table.parse_dtype(dtype)
         for nbytes in table.parse_sizes(sizes):
