@@ -1,0 +1,52 @@
+"""All-reduce by name, and the choice of the algorithm by what each would cost."""
+
+from collections.abc import Callable
+
+import torch
+
+from counterpoint.collectives import ring, star, tree
+from counterpoint.models import Cost, Link
+from counterpoint.ranks import Comm, check_op, finish
+
+ALGORITHMS: dict[str, tuple[Callable[..., torch.Tensor], Callable[[int, int, int], Cost]]] = {
+    "star": (star.star_all_reduce, star.cost),
+    "tree": (tree.tree_all_reduce, tree.cost),
+    "ring": (ring.ring_all_reduce, ring.cost),
+}
+"""Each algorithm's function `(comm, x, op)` for a 1-D tensor, and its `cost(p, count, itemsize)`."""
+
+THREADS = Link(alpha=20e-6, beta=1 / 6e9, gamma=0.0)
+"""Rank threads of one laptop, roughly: what "auto" weighs messages and bytes by."""
+
+
+def all_reduce(
+    comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str = "auto"
+) -> torch.Tensor:
+    """Reduce `tensor` over all ranks, in place; returned. Every rank gets the same bits.
+
+    tensor: any shape and strides, same shape and dtype on every rank; views are written through. op: sum,
+    avg, product, min, max; and, or, xor on integers and bool. algorithm: "star", "tree", "ring", or "auto"
+    for the one that is cheapest by its cost. Cost: the algorithm's; a tensor that is not contiguous is also
+    copied twice. Raises ValueError for an unknown op or algorithm, or an op that the dtype has not, before
+    any message; MismatchError if ranks differ.
+    """
+    check_op(op, tensor.dtype)
+    if algorithm == "auto":
+        algorithm = cheapest(comm.size, tensor.numel(), tensor.element_size())
+    if algorithm not in ALGORITHMS:
+        known = ", ".join(ALGORITHMS)
+        raise ValueError(f"all_reduce: no algorithm {algorithm!r}; there are auto, {known}")
+    comm.agree("all_reduce", tensor.numel(), tensor.dtype, op, algorithm)
+    with torch.no_grad(), comm.phase(""):
+        whole = tensor.detach()
+        flat = whole.view(-1) if whole.is_contiguous() else whole.flatten()
+        ALGORITHMS[algorithm][0](comm, flat, op)
+        finish(flat, op, comm.size)
+        if not whole.is_contiguous():
+            whole.copy_(flat.view(whole.shape))
+    return tensor
+
+
+def cheapest(p: int, count: int, itemsize: int, link: Link = THREADS) -> str:
+    """The algorithm that takes least time on `link`; the first of equals."""
+    return min(ALGORITHMS, key=lambda name: ALGORITHMS[name][1](p, count, itemsize).seconds(link))

@@ -1,0 +1,21 @@
+"""Ranks: where an algorithm runs. `launch` starts them; a `Comm` is all that each of them sees."""
+
+from counterpoint.ranks.comm import Comm
+from counterpoint.ranks.errors import (
+    CommError,
+    DeadlockError,
+    LaunchTimeout,
+    MismatchError,
+    RankFailed,
+    RankStopped,
+    Waiting,
+)
+from counterpoint.ranks.launch import launch
+from counterpoint.ranks.ops import OPS, check_op, finish
+from counterpoint.ranks.request import Request
+from counterpoint.ranks.run import Run
+
+__all__ = [
+    "OPS", "Comm", "CommError", "DeadlockError", "LaunchTimeout", "MismatchError", "RankFailed",
+    "RankStopped", "Request", "Run", "Waiting", "check_op", "finish", "launch",
+]  # fmt: skip

@@ -1,0 +1,182 @@
+"""`Comm`: all that an algorithm sees. A rank, a size, and messages.
+
+Where the ranks live is the business of the `Port` underneath (threads here; processes and a simulator
+stand on the same class). Names follow torch.distributed and mpi4py.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from counterpoint.ranks.ops import check_op
+from counterpoint.ranks.port import Phase, Port, caller_line
+from counterpoint.ranks.request import Request
+
+
+class Comm:
+    """A communicator: `size` ranks that know each other as 0 … size - 1.
+
+    Messages between a pair arrive in order per tag. A send of fewer bytes than the run's `eager_limit`
+    is buffered and returns at once; above it, the send waits for its receive, and the data is read from
+    the sender's memory once. Tensors may have any shape and strides; both ends of a message need the same
+    number of elements and the same dtype, else MismatchError. Any call raises DeadlockError, RankFailed
+    or MismatchError once the run cannot go on.
+    """
+
+    def __init__(self, port: Port, members: tuple[int, ...], key: tuple) -> None:
+        self._port, self._members, self._key = port, members, key
+        self.rank = members.index(port.rank)
+        self.size = len(members)
+        self._agreements = self._exchanges = 0
+
+    def __repr__(self) -> str:
+        return f"Comm(rank={self.rank}, size={self.size})"
+
+    @property
+    def device(self) -> torch.device:
+        """Where this rank's tensors belong."""
+        return self._port.device
+
+    # Messages. `dest` and `source` are ranks of this communicator.
+
+    def isend(self, tensor: torch.Tensor, dest: int, tag: int = 0) -> Request:
+        """Begin to send; don't change `tensor` until the request is complete."""
+        return self._port.isend(self._key, tensor, self._peer(dest, "isend"), tag, "send")
+
+    def irecv(self, tensor: torch.Tensor, source: int, tag: int = 0) -> Request:
+        """Begin to receive into `tensor`; don't use it until the request is complete."""
+        return self._port.irecv(self._key, tensor, self._peer(source, "irecv"), tag, "recv")
+
+    def send(self, tensor: torch.Tensor, dest: int, tag: int = 0) -> None:
+        """Send `tensor` to `dest`; returns when `tensor` may be changed again."""
+        request = self._port.isend(self._key, tensor, self._peer(dest, "send"), tag, "send")
+        self._port.wait((request,), "send")
+
+    def recv(self, tensor: torch.Tensor, source: int, tag: int = 0) -> torch.Tensor:
+        """Receive from `source` into `tensor` (overwritten, and returned)."""
+        request = self._port.irecv(self._key, tensor, self._peer(source, "recv"), tag, "recv")
+        self._port.wait((request,), "recv")
+        return tensor
+
+    def recv_reduce(
+        self, tensor: torch.Tensor, source: int, op: str = "sum", tag: int = 0
+    ) -> torch.Tensor:
+        """tensor = tensor op (what `source` sent), without a buffer between; returned."""
+        check_op(op, tensor.dtype)
+        peer = self._peer(source, "recv_reduce")
+        request = self._port.irecv(self._key, tensor, peer, tag, "recv_reduce", op)
+        self._port.wait((request,), "recv_reduce")
+        return tensor
+
+    def sendrecv(
+        self,
+        outgoing: torch.Tensor,
+        dest: int,
+        incoming: torch.Tensor,
+        source: int,
+        tag: int = 0,
+    ) -> torch.Tensor:
+        """Send to `dest` and receive from `source` at the same time: no order to get wrong.
+
+        `incoming` is overwritten and returned; it must not overlap `outgoing`.
+        """
+        return self._both(outgoing, dest, incoming, source, tag, "sendrecv", "")
+
+    def sendrecv_reduce(
+        self,
+        outgoing: torch.Tensor,
+        dest: int,
+        accumulator: torch.Tensor,
+        source: int,
+        op: str = "sum",
+        tag: int = 0,
+    ) -> torch.Tensor:
+        """Send to `dest` while accumulator = accumulator op (what `source` sent); returned."""
+        check_op(op, accumulator.dtype)
+        return self._both(outgoing, dest, accumulator, source, tag, "sendrecv_reduce", op)
+
+    def _both(
+        self,
+        outgoing: torch.Tensor,
+        dest: int,
+        incoming: torch.Tensor,
+        source: int,
+        tag: int,
+        call: str,
+        op: str,
+    ) -> torch.Tensor:
+        port = self._port
+        dest, source = self._peer(dest, call), self._peer(source, call)
+        send = port.isend(self._key, outgoing, dest, tag, "send")
+        receive = port.irecv(self._key, incoming, source, tag, "recv", op)
+        port.wait((send, receive), call)
+        return incoming
+
+    # Everyone at once.
+
+    def barrier(self) -> None:
+        """Return when every rank has called it. Not a message: it costs nothing in a trace."""
+        self._exchange(None, "barrier")
+
+    def split(self, color: int | None, key: int | None = None) -> "Comm | None":
+        """A smaller communicator of the ranks that gave the same `color`, ordered by `key` (ties and
+        default: by rank here). Every rank must call it; one that gives None gets None."""
+        mine = (color, self.rank if key is None else key, self.rank)
+        everyone = self._exchange(mine, "split")
+        if color is None:
+            return None
+        chosen = sorted((k, r) for c, k, r in everyone if c == color)
+        ranks = [r for _, r in chosen]
+        number = (self._exchanges, *self._members)
+        return self._subgroup(ranks, ("split", number, str(color)))
+
+    def group(self, ranks: Sequence[int]) -> "Comm | None":
+        """The communicator of `ranks` (of this one, in the order given); None if I am not in it.
+
+        Needs no message, and only members need to call it. Asked twice, it is the same communicator.
+        """
+        ranks = list(ranks)
+        for rank in ranks:
+            if not (isinstance(rank, int) and 0 <= rank < self.size):
+                raise ValueError(
+                    f"rank {self.rank}: group({ranks}) names rank {rank!r}; this communicator has ranks "
+                    f"0 to {self.size - 1} (its own numbering, not the world's)"
+                )
+        if len(set(ranks)) != len(ranks):
+            raise ValueError(f"rank {self.rank}: group({ranks}) names a rank twice")
+        return self._subgroup(ranks, ("group",)) if self.rank in ranks else None
+
+    def _subgroup(self, ranks: list[int], key: tuple) -> "Comm":
+        members = tuple(self._members[r] for r in ranks)
+        return Comm(self._port, members, (*self._key, (*key, members)))
+
+    def _exchange(self, value: Any, call: str) -> list[Any]:
+        self._exchanges += 1
+        return self._port.exchange(self._key, self._members, self._exchanges, value, call)
+
+    def agree(self, *signature: Any) -> None:
+        """A collective announces itself. If ranks announce different things as their n-th, all of them
+        get a MismatchError that names the odd one out. No message; no waiting while they agree."""
+        self._agreements += 1
+        self._port.agree(self._key, self._members, self._agreements, signature)
+
+    # Labels and time.
+
+    def phase(self, name: str) -> Phase:
+        """Label what follows in the trace. As `with comm.phase(name):` only what is inside."""
+        return Phase(self._port, name)
+
+    def compute(self, seconds: float) -> None:
+        """Spend virtual time; on the wall clock, sleep: a stand-in for work that takes so long."""
+        if not seconds >= 0:
+            raise ValueError(f"rank {self.rank}: compute({seconds}); give seconds, at least 0")
+        self._port.compute(self._key, seconds, caller_line())
+
+    def _peer(self, rank: int, call: str) -> int:
+        if 0 <= rank < self.size:
+            return self._members[rank]
+        raise ValueError(
+            f"rank {self.rank}: {call} names rank {rank}; this communicator has ranks 0 to "
+            f"{self.size - 1} (take ranks modulo comm.size on a ring)"
+        )

@@ -1,0 +1,85 @@
+"""What goes wrong between ranks, said in full: who, what, at which line, and what to do."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class CommError(RuntimeError):
+    """Something went wrong between ranks. `.run` is the run so far, its trace included."""
+
+    run: Any = None
+
+    def again(self) -> "CommError":
+        """The same error once more, so that every rank raises one of its own."""
+        twin = type(self).__new__(type(self))
+        twin.args = self.args
+        twin.__dict__.update(self.__dict__)
+        twin.__cause__ = self.__cause__
+        return twin
+
+
+class DeadlockError(CommError):
+    """Ranks wait for each other in a cycle, or for a rank that has returned.
+
+    `.waits` lists every rank that waits; `.cycle` the world ranks in the cycle, in order (empty when
+    they wait for a rank that has returned).
+    """
+
+    def __init__(self, message: str, waits: "list[Waiting]", cycle: list[int]) -> None:
+        super().__init__(message)
+        self.waits, self.cycle = waits, cycle
+
+
+class RankFailed(CommError):
+    """A rank raised, so the others were stopped. `.rank` is which; `__cause__` is what it raised."""
+
+    def __init__(self, message: str, rank: int) -> None:
+        super().__init__(message)
+        self.rank = rank
+
+
+class MismatchError(CommError):
+    """Ranks disagree: about which collective they are in, or about a message's size or dtype."""
+
+
+class LaunchTimeout(CommError):
+    """The run took longer than `timeout`. `.waits` lists the ranks that were waiting then."""
+
+    def __init__(self, message: str, waits: "list[Waiting]") -> None:
+        super().__init__(message)
+        self.waits = waits
+
+
+class RankStopped(BaseException):
+    """Raised inside a rank to end it because the run is over. Not an Exception: do not catch it."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """One rank that cannot go on: in which call, for whom, and where that call stands."""
+
+    rank: int
+    call: str
+    peers: list[int] = field(default_factory=list)
+    tag: int = 0
+    nbytes: int = 0
+    file: str = ""
+    line: int = 0
+    code: str = ""
+
+    def __str__(self) -> str:
+        return f"rank {self.rank} waits in {self.call}{self._whom()}{self._where()}"
+
+    def _whom(self) -> str:
+        if not self.peers:
+            return ""
+        names = ", ".join(f"rank {peer}" for peer in self.peers)
+        way = {"send": " to ", "recv": " from ", "recv_reduce": " from "}.get(self.call, " for ")
+        details = f" (tag {self.tag}, {self.nbytes} bytes)" if self.call in _MESSAGES else ""
+        return way + names + details
+
+    def _where(self) -> str:
+        return f", {self.file}:{self.line}: {self.code}" if self.file else ""
+
+
+_MESSAGES = ("send", "recv", "recv_reduce", "sendrecv", "sendrecv_reduce", "wait")

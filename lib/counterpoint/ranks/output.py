@@ -1,0 +1,55 @@
+"""What ranks print, with the rank in front, in the cell that launched them."""
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+_writers: dict[int, Callable[[str], object]] = {}
+_lock = threading.Lock()
+
+
+class _Switch:
+    """Stands in for sys.stdout while ranks run: their threads' text goes their way, all else through.
+
+    Keyed by thread, so that launches side by side, and one inside another, do not disturb each other.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        writer = _writers.get(threading.get_ident())
+        if writer is None:
+            return self.stream.write(text)
+        writer(text)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+class Prefixed:
+    """A context for one rank's thread: whole lines go to `emit`, each as "[rank 3] text"."""
+
+    def __init__(self, rank: int, emit: Callable[[str], object]) -> None:
+        self.rank, self.emit, self.rest = rank, emit, ""
+
+    def __enter__(self) -> None:
+        with _lock:
+            if not isinstance(sys.stdout, _Switch):
+                sys.stdout = _Switch(sys.stdout)
+            _writers[threading.get_ident()] = self.write
+
+    def __exit__(self, *_: object) -> None:
+        if self.rest:
+            self.write("\n")
+        with _lock:
+            del _writers[threading.get_ident()]
+            if not _writers and isinstance(sys.stdout, _Switch):
+                sys.stdout = sys.stdout.stream
+
+    def write(self, text: str) -> None:
+        *lines, self.rest = (self.rest + text).split("\n")
+        for line in lines:
+            self.emit(f"[rank {self.rank}] {line}\n")

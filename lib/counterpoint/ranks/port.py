@@ -1,0 +1,167 @@
+"""What a world gives each of its ranks: the few operations that every substrate must supply.
+
+`Comm` is written once on top of this; a port is where its messages go. Everything that does not depend
+on where the ranks live is here: source lines, phases, which buffer a chunk lies in, events, steps, clocks.
+"""
+
+import os
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any
+
+import torch
+
+from counterpoint.models import Link
+from counterpoint.ranks.clock import PortClock
+from counterpoint.ranks.request import UNKNOWN_CHUNK, Request
+from counterpoint.trace import UNKNOWN, Recorder
+
+_HERE = os.path.dirname(__file__)
+
+Line = tuple[CodeType, int]
+Sampler = Callable[[int, int, Request, "Port"], None]
+"""`sampler(rank, row, request, port)`: called by the rank itself after it posted a send and after it saw
+a receive complete; `row` is the event's number among the rank's events."""
+
+
+def caller_line() -> Line:
+    """Where the nearest caller outside this folder stands."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return frame.f_code, frame.f_lineno
+
+
+class Phase:
+    """Labels events from now on; used as a context, only those inside it."""
+
+    __slots__ = ("_before", "_port")
+
+    def __init__(self, port: "Port", name: str) -> None:
+        self._port, self._before = port, port.phase
+        port.phase = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        self._port.phase = self._before
+
+
+class Port(ABC):
+    """One rank's end of a world."""
+
+    def __init__(
+        self, rank: int, recorder: Recorder | None, link: Link | None, sampler: Sampler | None
+    ) -> None:
+        self.rank, self.recorder, self.sampler = rank, recorder, sampler
+        self.clock = PortClock(link)
+        self.phase = ""
+        self.buffers: list[tuple[int, int]] = []
+        self.receiving: list[Request] = []
+        self.sending: list[Request] = []
+        self._sent = 0
+        self.device = torch.device("cpu")
+
+    @abstractmethod
+    def isend(
+        self, comm: tuple, tensor: torch.Tensor, dest: int, tag: int, call: str
+    ) -> Request: ...
+
+    @abstractmethod
+    def irecv(
+        self, comm: tuple, tensor: torch.Tensor, source: int, tag: int, call: str, op: str = ""
+    ) -> Request: ...
+
+    @abstractmethod
+    def wait(self, requests: Sequence[Request], call: str) -> None: ...
+
+    @abstractmethod
+    def test(self, request: Request) -> bool: ...
+
+    @abstractmethod
+    def exchange(
+        self, comm: tuple, members: tuple[int, ...], number: int, value: Any, call: str
+    ) -> list[Any]: ...
+
+    @abstractmethod
+    def agree(
+        self, comm: tuple, members: tuple[int, ...], number: int, signature: tuple
+    ) -> None: ...
+
+    @abstractmethod
+    def seconds(self) -> float:
+        """Wall seconds since the run began."""
+
+    @abstractmethod
+    def compute(self, comm: tuple, seconds: float, line: Line) -> None: ...
+
+    def chunk(self, tensor: torch.Tensor) -> tuple[int, int, int]:
+        """(buffer, first element, elements) of a view of one of the rank's arguments."""
+        count = tensor.numel()
+        if count and tensor.is_contiguous():
+            address = tensor.data_ptr()
+            for number, (low, high) in enumerate(self.buffers):
+                if low <= address < high:
+                    return number, (address - low) // tensor.element_size(), count
+        return UNKNOWN, UNKNOWN, count
+
+    # Bookkeeping of the two ends of a message; each is called by its own rank only.
+
+    def posted_send(self, send: Request) -> None:
+        """Give the message its number and step, and record that it is on its way."""
+        self.clock.post_send(send)
+        send.message = (self.rank, self._sent)
+        self._sent += 1
+        if self.recorder is not None:
+            send.chunk, send.phase = self.chunk(send.tensor), self.phase
+            now = send.ready if self.clock.link else self.seconds()
+            send.row = self.recorder.add(
+                send.message, send.comm, self.rank, send.peer, "send", "", send.tag, send.nbytes,
+                send.step, now, now, send.phase, send.chunk, send.line,
+            )  # fmt: skip
+            self.sending.append(send)
+
+    def posted_receive(self, receive: Request) -> None:
+        """Note what is expected, and where it will go."""
+        self.clock.post_receive(receive)
+        if self.recorder is not None:
+            receive.chunk, receive.phase = self.chunk(receive.tensor), self.phase
+        if self.sampler is not None:
+            self.receiving.append(receive)
+
+    def observed(self, request: Request) -> None:
+        """The rank has seen that `request` is complete: step, clock and event follow."""
+        request.observed = True
+        is_send = request.call == "send"
+        clock = self.clock
+        start, end = clock.complete_send(request) if is_send else clock.complete_receive(request)
+        if not clock.link:
+            start, end = request.start, request.end
+        recorder = self.recorder
+        if recorder is None:
+            return
+        if is_send:
+            recorder.rows[self.rank][request.row][9:11] = start, end
+            self.sending.remove(request)
+            return
+        assert request.match is not None
+        row = recorder.add(
+            request.match.message, request.comm, self.rank, request.peer,
+            "reduce" if request.op else "recv", request.op, request.tag, request.nbytes,
+            request.step, start, end, request.phase, request.chunk, request.line,
+        )  # fmt: skip
+        if self.sampler is not None:
+            self.receiving.remove(request)
+            self.sampler(self.rank, row, request, self)
+
+    def waited(self, call: str, peers: list[int], start: float, end: float, line: Line) -> None:
+        """Record that the rank could not go on between `start` and `end`."""
+        if self.recorder is not None:
+            peer = peers[0] if len(peers) == 1 else UNKNOWN
+            self.recorder.add(
+                None, (), self.rank, peer, "wait", call, 0, 0, 0, start, end, self.phase,
+                UNKNOWN_CHUNK, line,
+            )  # fmt: skip

@@ -1,0 +1,9 @@
+"""What happened, as values: the one record that every picture, cost check and grade reads."""
+
+from counterpoint.trace.chrome import to_chrome
+from counterpoint.trace.event import KINDS, UNKNOWN, Event
+from counterpoint.trace.provenance import Provenance
+from counterpoint.trace.recorder import Recorder
+from counterpoint.trace.trace import Totals, Trace
+
+__all__ = ["KINDS", "UNKNOWN", "Event", "Provenance", "Recorder", "Totals", "Trace", "to_chrome"]
