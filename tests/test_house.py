@@ -38,6 +38,8 @@ def notebook_faults(notebook: dict, text: str = "") -> Iterator[str]:
         yield f"format {version[0]}.{version[1]}, not 4.5, the first with cell ids"
     if "widgets" in notebook["metadata"]:
         yield "carries the state of widgets"
+    if notebook["metadata"].get("kernelspec", {}).get("name") != "python3":
+        yield "names no kernel `python3`, so JupyterLab would ask its reader for one"
     ids = [cell.get("id") for cell in notebook["cells"]]
     for number, cell in enumerate(notebook["cells"]):
         who = f"cell {number} ({cell.get('id')})"
@@ -110,7 +112,7 @@ def notebook(**changes) -> dict:
     return {
         "nbformat": 4,
         "nbformat_minor": changes.pop("minor", 5),
-        "metadata": changes.pop("metadata", {}),
+        "metadata": changes.pop("metadata", {"kernelspec": {"name": "python3"}}),
         "cells": [{**cell, **changes}] * changes.pop("times", 1),
     }
 
@@ -129,6 +131,7 @@ def test_a_sound_notebook_has_no_faults():
         ({"times": 2}, "shares its id"),
         ({"minor": 4}, "format 4.4"),
         ({"metadata": {"widgets": {}}}, "state of widgets"),
+        ({"metadata": {}}, "names no kernel"),
     ],
 )
 def test_a_planted_fault_of_a_notebook_is_named(changes, said):

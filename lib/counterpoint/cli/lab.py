@@ -35,11 +35,13 @@ def lab_environment() -> dict[str, str]:
 
 
 def open_lab(workbook: Path, browser: bool = True, port: int | None = None) -> int:
-    """Serve `workbook` until the learner stops it. Returns JupyterLab's exit status."""
-    command = lab_command(workbook, browser, port)
-    with subprocess.Popen(command, env=lab_environment()) as server:
+    """Serve `workbook` until the learner stops it. Returns JupyterLab's exit status, if at all."""
+    command, environment = lab_command(workbook, browser, port), lab_environment()
+    if os.name == "posix":
+        os.execve(command[0], command, environment)  # becomes JupyterLab, which then gets every signal
+    with subprocess.Popen(command, env=environment) as server:
         while True:
             try:
                 return server.wait()
             except KeyboardInterrupt:
-                continue  # Jupyter got it too, and asks whether to stop
+                continue  # JupyterLab got it too, and asks whether to stop
