@@ -1,0 +1,37 @@
+"""The player of the learner's own run, made when it is shown."""
+
+from collections.abc import Callable
+from typing import Any
+
+from counterpoint.grading.diagnoses import Evidence
+
+
+def picture(evidence: Evidence, message: int, sentence: str) -> Callable[[], Any] | None:
+    """Makes the player of the shown run, stopped at `message`; None where there is nothing to show."""
+    provenance, failure = evidence.provenance, evidence.shown.failure
+    if provenance is None or not len(provenance.trace):
+        return None
+
+    def make() -> Any:
+        from counterpoint.viz import Player
+
+        verdict = {
+            "ok": not evidence.wrong,
+            "kind": "deadlock" if failure is not None and failure.kind == "deadlock" else "wrong",
+            "why": sentence.replace("**", "").replace("`", ""),
+            "message": message if message >= 0 else None,
+        }
+        player = Player.from_trace(
+            provenance.trace,
+            provenance,
+            title=f"{evidence.exercise.function} on {evidence.case.on}",
+            waits=failure.waits if failure is not None else (),
+            cycle=failure.cycle if failure is not None else (),
+            verdict=verdict if message >= 0 or failure is not None else None,
+        )
+        messages = player.film["messages"]
+        if message in messages["id"]:
+            player.t = float(messages["step"][messages["id"].index(message)][0])
+        return player
+
+    return make

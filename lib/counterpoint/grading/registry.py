@@ -1,0 +1,40 @@
+"""Which exercises there are: every `EXERCISE` (or `EXERCISES`) in a file of `checks/`."""
+
+import difflib
+import pkgutil
+from functools import cache
+from importlib import import_module
+
+from counterpoint.grading import checks
+from counterpoint.grading.exercise import Exercise
+
+
+@cache
+def exercises() -> dict[str, Exercise]:
+    """All exercises by name, in the course's order: by topic, then as `checks/` orders them."""
+    found: list[tuple[str, int, Exercise]] = []
+    for module in pkgutil.iter_modules(checks.__path__):
+        exercise: Exercise = import_module(f"{checks.__name__}.{module.name}").EXERCISE
+        order = checks.ORDER.index(exercise.name) if exercise.name in checks.ORDER else 999
+        found.append((exercise.topic, order, exercise))
+    found.sort(key=lambda item: item[:2])
+    return {exercise.name: exercise for _, _, exercise in found}
+
+
+def find(name: str) -> Exercise:
+    """The exercise called `name`. Raises ValueError that lists the nearest names."""
+    known = exercises()
+    if name in known:
+        return known[name]
+    raise ValueError(f"no exercise {name!r}; {nearest(name)}")
+
+
+def nearest(name: object) -> str:
+    """Words that lead from a misspelt name to the right one."""
+    known = exercises()
+    asked = str(name).lower().replace("_", "-").replace(" ", "-")
+    close = difflib.get_close_matches(asked, known, n=3, cutoff=0.5)
+    close += [other for other in known if asked and asked in other and other not in close]
+    if close:
+        return "did you mean " + " or ".join(repr(other) for other in close[:3]) + "?"
+    return "there are " + ", ".join(known)
