@@ -30,10 +30,10 @@ def lab(folder: Path | None, no_browser: bool, port: int | None, make_only: bool
     ./workbook. What you have there is never overwritten.
     """
     from counterpoint.cli.lab import open_lab
-    from counterpoint.grading.workbook import find_workbook, make_workbook
+    from counterpoint.grading.workbook import make_workbook
 
     with _plain_errors():
-        report = make_workbook(folder or find_workbook() or Path("workbook"))
+        report = make_workbook(folder or _workbook() or Path("workbook"))
     click.echo(report)
     if not make_only:
         sys.exit(open_lab(report.folder, browser=not no_browser, port=port))
@@ -56,6 +56,29 @@ def doctor(as_json: bool) -> None:
             if finding.meaning:
                 click.echo(f"{'':<6} {'':<{width}}  → {finding.meaning}")
     sys.exit(any(finding.state == "broken" for finding in findings))
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False), required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def progress(folder: Path | None, as_json: bool) -> None:
+    """Show the points, attempts and hints kept in the workbook FOLDER."""
+    from counterpoint.grading.progress import table
+
+    rows = table(folder or _need_workbook())
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    width = max(len(row["name"]) for row in rows)
+    click.echo(f"{'topic':<16} {'exercise':<{width}}  points  attempts  hints")
+    for row in rows:
+        points = f"{row['points']}/{row['max_points']}"
+        click.echo(
+            f"{row['topic']:<16} {row['name']:<{width}}  {points:>6}  {row['attempts']:>8}  {row['hints']:>5}"
+            f"{'  passed' if row['passed'] else ''}"
+        )
+    got, most = (sum(row[key] for row in rows) for key in ("points", "max_points"))
+    click.echo(f"{got} of {most} points")
 
 
 @main.command()
@@ -83,6 +106,21 @@ def bench(collective: str, ranks: int, sizes: str, algorithm: str, dtype: str, i
     for line in table.summary(rows):
         click.echo(line)
     sys.exit(any(row.wrong for row in rows))
+
+
+def _workbook() -> Path | None:
+    """The workbook that we are in, or that lies here under its usual name."""
+    from counterpoint.grading.workbook import MARK, find_workbook
+
+    usual = Path("workbook")
+    return find_workbook() or (usual if (usual / MARK).is_dir() else None)
+
+
+def _need_workbook() -> Path:
+    workbook = _workbook()
+    if workbook is None:
+        raise click.ClickException("there is no workbook here: go to yours, or make one (counterpoint lab)")
+    return workbook
 
 
 @contextmanager
