@@ -1,0 +1,149 @@
+"""`Player`: the widget that shows a run, and its twins without a kernel."""
+
+import io
+import itertools
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from counterpoint.models import Cost
+from counterpoint.trace import Provenance, Trace
+from counterpoint.viz import offline
+from counterpoint.viz.colors import RANKS
+from counterpoint.viz.player.film import film
+from counterpoint.viz.player.table import holds_table, message_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_HERE = Path(__file__).parent
+_FILES = (
+    "film", "draw", "places", "stage", "timeline", "panels", "words", "table", "controls", "player",
+)  # fmt: skip
+_count = itertools.count(1)
+
+
+@cache
+def module() -> str:
+    """The player's ES files, in order, as the one module that the browser loads."""
+    colors = ", ".join(f'"{color}"' for color in RANKS)
+    texts = [(_HERE / f"{name}.js").read_text(encoding="utf-8") for name in _FILES]
+    return f"const RANK_COLORS = [{colors}];\n" + "\n".join(texts)
+
+
+@cache
+def styles() -> str:
+    """The player's style sheet."""
+    return (_HERE / "player.css").read_text(encoding="utf-8")
+
+
+class Player(anywidget.AnyWidget):
+    """Plays one film: ranks and what they hold, messages in flight, timeline, bytes, source lines.
+
+    `Player.from_trace(trace, provenance, …)` makes one. Traits, all of which may be set from Python while
+    it is shown: `t` (from 0 to `film["axes"][axis]["end"]`; written back when the player rests), `playing`,
+    `focus` (the followed rank), `axis` ("step" or "time"), `view` ("ring", "row", "tree"; empty: what suits
+    the messages), `speed` (0: what suits the length).
+    """
+
+    _esm = module()
+    _css = styles()
+
+    film = traitlets.Dict().tag(sync=True)
+    t = traitlets.Float(0.0).tag(sync=True)
+    playing = traitlets.Bool(False).tag(sync=True)
+    focus = traitlets.Int(0).tag(sync=True)
+    axis = traitlets.Enum(["step", "time"], "step").tag(sync=True)
+    view = traitlets.Enum(["", "ring", "row", "tree"], "").tag(sync=True)
+    speed = traitlets.Float(0.0).tag(sync=True)
+    element_id = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, film: dict, **traits: Any) -> None:
+        name = f"cp-player-{os.getpid()}-{next(_count)}"
+        super().__init__(film=film, element_id=name, **traits)
+
+    @classmethod
+    def from_trace(
+        cls,
+        trace: Trace,
+        provenance: Provenance | None = None,
+        cost: Cost | None = None,
+        title: str = "",
+        waits: Iterable[Any] = (),
+        cycle: Sequence[int] = (),
+        verdict: Mapping[str, Any] | None = None,
+        **traits: Any,
+    ) -> "Player":
+        """The player of a run; the arguments are `film`'s, the rest are traits."""
+        return cls(film(trace, provenance, cost, title, waits, cycle, verdict), **traits)
+
+    def figure(self, t: float | None = None) -> "Figure":
+        """The picture without a browser: buffers at `t` (default: the end), timeline, bytes."""
+        from counterpoint.viz.player.figure import figure
+
+        return figure(self.film, t, self.axis)
+
+    def table(self, t: float | None = None) -> list[dict]:
+        """What each rank's chunks hold at `t` (default: the player's own t): one row a rank and chunk."""
+        return holds_table(self.film, self.t if t is None else t, self.axis)
+
+    def messages(self) -> list[dict]:
+        """Every message of the run, one row each, in the order of their steps."""
+        return message_table(self.film)
+
+    def html(self) -> str:
+        """A whole HTML document that plays without a kernel or a network."""
+        traits = ("film", "t", "focus", "axis", "view", "speed", "element_id")
+        state = {name: getattr(self, name) for name in traits} | {"playing": False}
+        return offline.document(state, module(), styles(), self._title())
+
+    def png(self) -> bytes:
+        """`figure()` as PNG."""
+        out = io.BytesIO()
+        self.figure().savefig(out, format="png", dpi=110)
+        return out.getvalue()
+
+    def still(self, live: bool = False) -> str:
+        """HTML that stands in for the widget where there is no kernel; `live`: only where it is not shown."""
+        height = 640 + 16 * min(self.film["ranks"], 14)
+        name = self.element_id if live else ""
+        return offline.frame(self.html(), self.png(), self._title(), height, name)
+
+    def _title(self) -> str:
+        return self.film["title"] or f"a run of {self.film['ranks']} ranks"
+
+    def __repr__(self) -> str:
+        totals = self.film["totals"]
+        return f"Player({self._title()}: {totals['messages']} messages, {totals['steps']} steps)"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The live widget, and for whoever cannot show it the stand-in and the picture."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        data = dict(data) | {"text/plain": repr(self), "text/html": self.still()}
+        return data | {"image/png": _base64(self.png())}, metadata
+
+    def _ipython_display_(self) -> None:
+        """The live widget, and below it the stand-in, hidden while the widget is there.
+
+        Two outputs, because JupyterLab shows only its favourite format of an output, and a widget without
+        its kernel shows an error instead of the next format.
+        """
+        from IPython.display import publish_display_data
+
+        bundle = super()._repr_mimebundle_()
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        publish_display_data(dict(data) | {"text/plain": repr(self)}, metadata)
+        still = {"text/plain": repr(self), "text/html": self.still(live=True)}
+        publish_display_data(still | {"image/png": _base64(self.png())})
+
+
+def _base64(png: bytes) -> str:
+    import base64
+
+    return base64.b64encode(png).decode("ascii")
