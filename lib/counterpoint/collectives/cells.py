@@ -34,6 +34,9 @@ class Cells:
             places = sorted({offset, offset + length // 2, offset + length - 1})
             self.probes_of.append(list(range(len(self.probes), len(self.probes) + len(places))))
             self.probes += [(number, place) for place in places]
+        trios = [(own * 3)[:3] for own in self.probes_of]
+        self.trios = np.array(trios, int).reshape(-1, 3)
+        """Each cell's probes as three columns, short lists repeated."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -47,13 +50,11 @@ class Cells:
 
     def origins(self, values: np.ndarray, ranks: int) -> np.ndarray:
         """(rank, element) that each cell's first element was copied from; UNKNOWN if it is no copy."""
-        found = np.full((len(self), 2), UNKNOWN, np.int64)
-        for cell, own in enumerate(self.probes_of):
-            number = values[own[0]] - 1
-            if number >= 0 and number == int(number):
-                element, rank = divmod(int(number), ranks)
-                found[cell] = rank, element
-        return found
+        numbers = values[self.trios[:, 0]] - 1
+        whole = np.rint(numbers).astype(np.int64)
+        origins = np.stack([whole % ranks, whole // ranks], 1)
+        origins[(numbers < 0) | (numbers != whole)] = UNKNOWN
+        return origins
 
     def sampler(self) -> "Sampler":
         return Sampler(self)
@@ -67,26 +68,26 @@ class Sampler:
 
     def watch(self, inputs: list[tuple]) -> None:
         """Remember where each rank's probes lie, and what they hold now."""
-        self.memory = [memory_of(own) for own in inputs]
+        self.memory = [[flat.numpy() for flat in memory_of(own)] for own in inputs]
         self.places = [[self._places(n, flat) for n, flat in enumerate(m)] for m in self.memory]
         self.samples: list[list[tuple]] = [[] for _ in inputs]
         self.first = [self.look(rank) for rank in range(len(inputs))]
 
-    def _places(self, number: int, flat: torch.Tensor) -> tuple[np.ndarray, torch.Tensor]:
+    def _places(self, number: int, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which probes lie in buffer `number`, and at which of its elements."""
         mine = [
             (i, place)
             for i, (buffer, place) in enumerate(self.cells.probes)
-            if buffer == number and place < flat.numel()
+            if buffer == number and place < flat.size
         ]
         at, places = zip(*mine, strict=True) if mine else ((), ())
-        return np.array(at, int), torch.tensor(places, dtype=torch.long)
+        return np.array(at, int), np.array(places, int)
 
     def look(self, rank: int) -> np.ndarray:
         """The probes' values on `rank`, float64; 0 where its buffer is shorter."""
         values = np.zeros(len(self.cells.probes))
         for flat, (at, places) in zip(self.memory[rank], self.places[rank], strict=False):
-            values[at] = flat[places].double().numpy()
+            values[at] = flat[places]
         return values
 
     def __call__(self, rank: int, row: int, request: Any, port: Any) -> None:

@@ -18,6 +18,10 @@ from counterpoint.ranks import CommError, Run, launch
 from counterpoint.ranks.arguments import copied, tensors_in
 from counterpoint.trace import UNKNOWN, Provenance
 
+BASE, DIGITS = 16, 13
+"""Above 16 ranks 13 contributors share a run, each a hexadecimal digit: 52 bits, exact in float64 while
+nobody is counted more than 15 times."""
+
 LARGEST = 1 << 20
 """Elements in one tensor up to which a run is repeated at its own size."""
 
@@ -36,8 +40,8 @@ def explain(
 
     args (default: one float32 vector of 4 * ranks elements), or per_rank, give the shapes and dtypes of the
     tensors; their values are replaced. like: take ranks, shapes and settings from that run. Functions whose
-    inputs are not tensors among the arguments cannot be explained. Cost: p + 2 launches (above 16 ranks, 8
-    contributors share one, told apart by digits of base 64 in float64). The returned `Provenance` has the
+    inputs are not tensors among the arguments cannot be explained. Cost: p + 2 launches (above 16 ranks, 13
+    contributors share one, told apart by digits of base 16 in float64). The returned `Provenance` has the
     trace of the small run; its `.error` is what ended it, if it deadlocked or failed. Raises ValueError if
     there is no tensor to fill.
     """
@@ -83,10 +87,10 @@ def explain(
 
 
 def _codes(ranks: int, wide: bool) -> list[list[float]]:
-    """For each run, every rank's input. Narrow: one contributor's is 1. Wide: eight digits, base 64."""
-    share = 8 if wide else 1
+    """For each run, every rank's input. Narrow: one contributor's is 1. Wide: a digit each."""
+    share = DIGITS if wide else 1
     return [
-        [64.0 ** (r - first) if first <= r < first + share else 0.0 for r in range(ranks)]
+        [BASE ** (r - first) if first <= r < first + share else 0 for r in range(ranks)]
         for first in range(0, ranks, share)
     ]
 
@@ -98,11 +102,9 @@ def _counts(values: np.ndarray, codes: list[list[float]], ranks: int) -> np.ndar
         mean = np.rint(values * ranks)  # an average of p: a p-th of each counts as held once
         return np.where(np.abs(values - whole) < 1e-6, whole, mean).astype(int).T
     left = np.rint(values).astype(np.int64)
-    digits = []
-    for _ in range(8):
-        digits.append(left % 64)
-        left //= 64
-    return np.stack(digits, 1).reshape(-1, values.shape[1])[:ranks].T
+    powers = BASE ** np.arange(DIGITS)[None, :, None]
+    digits = left[:, None, :] // powers % BASE
+    return digits.reshape(-1, values.shape[1])[:ranks].T
 
 
 def _table(
@@ -116,8 +118,8 @@ def _table(
     def decode(values: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Each cell's counts (of its probes, the poorest) and origin: one that a copy has."""
         probes = _counts(values, codes, ranks)
-        poorest = [min(own, key=lambda i: (probes[i].sum(), i)) for own in cells.probes_of]
-        counts = probes[poorest]
+        poorest = probes.sum(1)[cells.trios].argmin(1)
+        counts = probes[cells.trios[np.arange(len(cells)), poorest]]
         origins = cells.origins(where, ranks)
         origins[counts.sum(1) != 1] = UNKNOWN
         return counts, origins

@@ -25,6 +25,9 @@ from counterpoint.trace import Recorder
 GRACE = 5.0
 """Seconds that a stopped rank may take to come back from code that cannot be interrupted."""
 
+LOOK = 0.1
+"""Seconds between two looks for an interrupt, which on some systems does not end a longer wait."""
+
 
 def launch(
     fn: Callable,
@@ -130,10 +133,12 @@ def _attend(
     """Pass on what ranks print until all have ended, the run has failed, or its time is up."""
     deadline = None if timeout is None else time.monotonic() + timeout
     while running:
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        left = LOOK if deadline is None else deadline - time.monotonic()
         try:
-            item = mail.get(timeout=left)
+            item = mail.get(timeout=min(LOOK, max(0.0, left)))
         except queue.Empty:
+            if left > LOOK or deadline is None:
+                continue
             with world.lock:
                 waits = [p.blocked.describe() for p in world.ports if p.blocked is not None]
                 world.fail(_late(timeout, waits, world))

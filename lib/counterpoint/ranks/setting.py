@@ -32,8 +32,8 @@ class ThreadState:
         stack = self.stacks[threading.get_ident()] = ExitStack()
         torch.set_num_threads(self.share)
         stack.enter_context(torch.autograd.set_multithreading_enabled(False))
-        stack.enter_context(torch.set_grad_enabled(self.grad))
         stack.enter_context(torch.inference_mode(self.inference))
+        stack.enter_context(torch.set_grad_enabled(self.grad))  # after: the line above sets it too
         for device, dtype in self.autocast:
             stack.enter_context(torch.autocast(device, dtype))
 
