@@ -59,16 +59,12 @@ def test_reduce_leaves_the_sum_at_the_root_and_the_rest_alone(p, count):
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_all_gather_and_reduce_scatter_move_pieces_at_their_cost(p, count):
     pieces = vectors(p, count)
-    run = launch(
-        lambda c, x: all_gather(c, x.new_empty(c.size * count), x), per_rank=pieces, network=LINK
-    )
+    run = launch(lambda c, x: all_gather(c, x.new_empty(c.size * count), x), per_rank=pieces, network=LINK)
     assert all(torch.equal(r, torch.cat(pieces)) for r in run.results)
     assert_cost(run, module(all_gather).cost(p, p * count, 4))
 
     wholes = vectors(p, p * count)
-    run = launch(
-        lambda c, x: reduce_scatter(c, x.new_empty(count), x), per_rank=wholes, network=LINK
-    )
+    run = launch(lambda c, x: reduce_scatter(c, x.new_empty(count), x), per_rank=wholes, network=LINK)
     for rank in range(p):
         assert torch.equal(run.results[rank], sum(wholes)[rank * count : (rank + 1) * count])
         assert torch.equal(run.args[rank][0], wholes[rank]), "the input is unchanged"

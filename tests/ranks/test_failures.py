@@ -105,7 +105,7 @@ def test_a_rank_that_raises_stops_the_others_with_its_error(world):
             seen[comm.rank] = str(error)
             raise
 
-    with pytest.raises(RankFailed, match="rank 1 raised KeyError: 'lost'.*raise KeyError") as caught:
+    with pytest.raises(RankFailed, match=r"rank 1 raised KeyError: 'lost'.*raise KeyError") as caught:
         world(worker, 4, (torch.ones(1),))
     assert caught.value.rank == 1
     assert isinstance(caught.value.__cause__, KeyError)

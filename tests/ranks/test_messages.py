@@ -155,7 +155,7 @@ def test_an_op_that_the_dtype_has_not_is_refused_before_any_message(world):
     def worker(comm, x):
         comm.recv_reduce(x, 1 - comm.rank, "xor")
 
-    with pytest.raises(RankFailed, match="integers and bool, not on torch.float32") as failed:
+    with pytest.raises(RankFailed, match=r"integers and bool, not on torch\.float32") as failed:
         world(worker, 2, (torch.ones(2),))
     assert failed.value.run.trace.totals().messages == 0
 

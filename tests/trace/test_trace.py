@@ -133,6 +133,5 @@ def test_chrome_export_has_a_track_a_rank_a_slice_an_event_and_an_arrow_a_messag
         assert start["ts"] <= end["ts"] and start["tid"] != end["tid"] and end["bp"] == "e"
         for flow in (start, end):
             assert any(
-                x["tid"] == flow["tid"] and x["ts"] <= flow["ts"] <= x["ts"] + x["dur"]
-                for x in by_phase["X"]
+                x["tid"] == flow["tid"] and x["ts"] <= flow["ts"] <= x["ts"] + x["dur"] for x in by_phase["X"]
             ), "an arrow's end must lie on a slice"

@@ -19,9 +19,7 @@ THREADS = Link(alpha=20e-6, beta=1 / 6e9, gamma=0.0)
 """Rank threads of one laptop, roughly: what "auto" weighs messages and bytes by."""
 
 
-def all_reduce(
-    comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str = "auto"
-) -> torch.Tensor:
+def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str = "auto") -> torch.Tensor:
     """Reduce `tensor` over all ranks, in place; returned. Every rank gets the same bits.
 
     tensor: any shape and strides, same shape and dtype on every rank; views are written through. op: sum,

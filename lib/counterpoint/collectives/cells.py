@@ -1,5 +1,6 @@
 """Cells: the pieces of a buffer that no message cuts, and the few elements by which each is watched."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class Cells:
             here = (moved.buffer == number) & (moved.length > 0)
             starts, lengths = moved.offset[here], moved.length[here]
             cuts = sorted({0, size, *starts.tolist(), *(starts + lengths).tolist()})
-            rows += [(number, a, b - a) for a, b in zip(cuts, cuts[1:], strict=False)]
+            rows += [(number, a, b - a) for a, b in pairwise(cuts)]
         self.table = np.array(rows, np.int64).reshape(-1, 3)
         self.probes: list[tuple[int, int]] = []
         self.probes_of: list[list[int]] = []
@@ -114,6 +115,6 @@ def memory_of(arguments: Any) -> list[torch.Tensor]:
         size = tensor.element_size()
         offset = (low - tensor.untyped_storage().data_ptr()) // size
         flat = torch.empty(0, dtype=tensor.dtype)
-        flat.set_(tensor.untyped_storage(), offset, ((high - low) // size,))
+        flat.set_(tensor.untyped_storage(), offset, ((high - low) // size,), (1,))
         flats.append(flat)
     return flats

@@ -146,9 +146,7 @@ def _table(
                 inside = cells.inside(chunk)
                 result.carried[event] = [(c, before[c]) for c in inside] or [
                     (UNKNOWN, counts)
-                    for counts in _counts(
-                        np.stack([r.samples[rank][k][4] for r in runs]), codes, ranks
-                    )
+                    for counts in _counts(np.stack([r.samples[rank][k][4] for r in runs]), codes, ranks)
                 ]
         last = np.stack([r.look(rank) for r in [*runs, unique]])
         counts, origins = decode(last[:-1], last[-1])

@@ -12,9 +12,7 @@ from counterpoint.models import Cost
 from counterpoint.ranks import Comm, check_op, finish
 
 
-def reduce_scatter(
-    comm: Comm, output: torch.Tensor, tensor: torch.Tensor, op: str = "sum"
-) -> torch.Tensor:
+def reduce_scatter(comm: Comm, output: torch.Tensor, tensor: torch.Tensor, op: str = "sum") -> torch.Tensor:
     """Reduce `tensor` over all ranks and leave piece `rank` in `output`; returned. `tensor` is unchanged.
 
     tensor: p times as many elements as `output`, read in order as p pieces; same size and dtype on every

@@ -59,9 +59,7 @@ class Comm:
         self._port.wait((request,), "recv")
         return tensor
 
-    def recv_reduce(
-        self, tensor: torch.Tensor, source: int, op: str = "sum", tag: int = 0
-    ) -> torch.Tensor:
+    def recv_reduce(self, tensor: torch.Tensor, source: int, op: str = "sum", tag: int = 0) -> torch.Tensor:
         """tensor = tensor op (what `source` sent), without a buffer between; returned."""
         check_op(op, tensor.dtype)
         peer = self._peer(source, "recv_reduce")

@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from counterpoint.ranks.errors import DeadlockError, MismatchError, Waiting
-from counterpoint.ranks.port import Line
 from counterpoint.ranks.request import Request
+from counterpoint.trace import Line
 
 if TYPE_CHECKING:
     from counterpoint.ranks.threads import ThreadPort
@@ -106,9 +106,7 @@ def _remedy(waits: list[Waiting]) -> str:
     return "No rank in the cycle can go on: change the order in which one of them sends and receives."
 
 
-def mismatch(
-    announced: dict[tuple, dict[int, tuple]], ports: "Sequence[ThreadPort]"
-) -> MismatchError | None:
+def mismatch(announced: dict[tuple, dict[int, tuple]], ports: "Sequence[ThreadPort]") -> MismatchError | None:
     """The error that names the odd one out, if ranks have announced different collectives."""
     for (_, number), said in announced.items():
         groups: dict[tuple, list[int]] = {}

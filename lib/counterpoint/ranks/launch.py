@@ -9,8 +9,6 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
-
 from counterpoint.models import Link
 from counterpoint.ranks.arguments import buffers_of, copied
 from counterpoint.ranks.comm import Comm
@@ -62,9 +60,7 @@ def launch(
     if not (isinstance(eager_limit, int) and eager_limit >= 0):
         raise ValueError(f"launch: eager_limit = {eager_limit!r}; give bytes, at least 0")
     recorder = Recorder(ranks) if trace else None
-    world = World(
-        ranks, recorder=recorder, links=links, eager_limit=eager_limit, sampler=sampler
-    )
+    world = World(ranks, recorder=recorder, links=links, eager_limit=eager_limit, sampler=sampler)
     for port, own in zip(world.ports, arguments, strict=True):
         port.buffers = buffers_of(own)
     results: list[Any] = [None] * ranks
@@ -127,9 +123,7 @@ def _run(
     return world.failure
 
 
-def _attend(
-    world: World, mail: queue.SimpleQueue, running: int, out: Any, timeout: float | None
-) -> None:
+def _attend(world: World, mail: queue.SimpleQueue, running: int, out: Any, timeout: float | None) -> None:
     """Pass on what ranks print until all have ended, the run has failed, or its time is up."""
     deadline = None if timeout is None else time.monotonic() + timeout
     while running:
@@ -205,7 +199,7 @@ def _trace(world: World, recorder: Recorder | None, clock: str) -> Any:
     for port in world.ports:
         for send in list(port.sending):
             if send.done and clock == "wall":
-                recorder.rows[port.rank][send.row][9:11] = send.start, send.end
+                recorder.set_times(port.rank, send.row, send.start, send.end)
         if port.stuck is not None and port.stuck.line is not None:
             if clock == "virtual":
                 start = port.clock.now

@@ -8,7 +8,6 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from types import CodeType
 from typing import Any
 
 import torch
@@ -16,11 +15,10 @@ import torch
 from counterpoint.models import Link
 from counterpoint.ranks.clock import PortClock
 from counterpoint.ranks.request import UNKNOWN_CHUNK, Request
-from counterpoint.trace import UNKNOWN, Recorder
+from counterpoint.trace import UNKNOWN, Line, Recorder
 
 _HERE = os.path.dirname(__file__)
 
-Line = tuple[CodeType, int]
 Sampler = Callable[[int, int, Request, "Port"], None]
 """`sampler(rank, row, request, port)`: called by the rank itself after it posted a send and after it saw
 a receive complete; `row` is the event's number among the rank's events."""
@@ -66,9 +64,7 @@ class Port(ABC):
         self.device = torch.device("cpu")
 
     @abstractmethod
-    def isend(
-        self, comm: tuple, tensor: torch.Tensor, dest: int, tag: int, call: str
-    ) -> Request: ...
+    def isend(self, comm: tuple, tensor: torch.Tensor, dest: int, tag: int, call: str) -> Request: ...
 
     @abstractmethod
     def irecv(
@@ -87,9 +83,7 @@ class Port(ABC):
     ) -> list[Any]: ...
 
     @abstractmethod
-    def agree(
-        self, comm: tuple, members: tuple[int, ...], number: int, signature: tuple
-    ) -> None: ...
+    def agree(self, comm: tuple, members: tuple[int, ...], number: int, signature: tuple) -> None: ...
 
     @abstractmethod
     def seconds(self) -> float:
@@ -144,7 +138,7 @@ class Port(ABC):
         if recorder is None:
             return
         if is_send:
-            recorder.rows[self.rank][request.row][9:11] = start, end
+            recorder.set_times(self.rank, request.row, start, end)
             self.sending.remove(request)
             return
         assert request.match is not None
@@ -157,7 +151,7 @@ class Port(ABC):
             self.receiving.remove(request)
             self.sampler(self.rank, row, request, self)
 
-    def waited(self, call: str, peers: list[int], start: float, end: float, line: Line) -> None:
+    def waited(self, call: str, peers: list[int], start: float, end: float, line: Line | None) -> None:
         """Record that the rank could not go on between `start` and `end`."""
         if self.recorder is not None:
             peer = peers[0] if len(peers) == 1 else UNKNOWN

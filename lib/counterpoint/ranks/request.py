@@ -1,11 +1,11 @@
 """One end of a message: posted at once, complete when its data has moved."""
 
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from counterpoint.models import Link
+from counterpoint.trace import Line
 
 if TYPE_CHECKING:
     from counterpoint.ranks.port import Port
@@ -30,7 +30,7 @@ class Request:
         peer: int,
         tag: int,
         tensor: torch.Tensor,
-        line: tuple[CodeType, int] | None,
+        line: Line | None,
         op: str = "",
     ) -> None:
         self.port, self.call, self.comm, self.peer, self.tag = port, call, comm, peer, tag

@@ -18,9 +18,9 @@ from counterpoint.models import Link
 from counterpoint.ranks.deadlock import Blocked, find_deadlock, mismatch, place
 from counterpoint.ranks.errors import CommError, MismatchError, RankStopped
 from counterpoint.ranks.ops import reduce_into
-from counterpoint.ranks.port import Line, Port, Sampler, caller_line
+from counterpoint.ranks.port import Port, Sampler, caller_line
 from counterpoint.ranks.request import Request
-from counterpoint.trace import Recorder
+from counterpoint.trace import Line, Recorder
 
 
 class World:
@@ -192,7 +192,7 @@ class ThreadPort(Port):
 
     def wait(self, requests: Sequence[Request], call: str) -> None:
         world = self.world
-        if world.failure is not None or not all([r.done for r in requests]):
+        if world.failure is not None or not all(r.done for r in requests):
             line = caller_line()
             peers = [r.peer for r in requests if not r.done]
             begin = self.seconds()
@@ -210,9 +210,10 @@ class ThreadPort(Port):
         """On a virtual clock, record the time between the call and the start of the transfer."""
         if self.recorder is None:
             return
-        begins = self.recorder.rows[self.rank][request.row if request.call == "send" else -1][9]
+        row = request.row if request.call == "send" else -1
+        begins = self.recorder.start_of(self.rank, row)
         if begins > before:
-            self.waited(call, [request.peer], before, begins, request.line)  # type: ignore[arg-type]
+            self.waited(call, [request.peer], before, begins, request.line)
 
     def sleep(self, blocked: Blocked) -> None:
         """Wait until `blocked` is ready; raise if that can never be, or if the run has ended."""
@@ -253,9 +254,7 @@ class ThreadPort(Port):
         self.waited(call, [], begin, end, line)
         return [met[member][0] for member in members]
 
-    def agree(
-        self, comm: tuple, members: tuple[int, ...], number: int, signature: tuple
-    ) -> None:
+    def agree(self, comm: tuple, members: tuple[int, ...], number: int, signature: tuple) -> None:
         world = self.world
         key = (comm, number)
         with world.lock:

@@ -3,7 +3,7 @@
 from counterpoint.trace.chrome import to_chrome
 from counterpoint.trace.event import KINDS, UNKNOWN, Event
 from counterpoint.trace.provenance import Provenance
-from counterpoint.trace.recorder import Recorder
+from counterpoint.trace.recorder import Line, Recorder
 from counterpoint.trace.trace import Totals, Trace
 
-__all__ = ["KINDS", "UNKNOWN", "Event", "Provenance", "Recorder", "Totals", "Trace", "to_chrome"]
+__all__ = ["KINDS", "UNKNOWN", "Event", "Line", "Provenance", "Recorder", "Totals", "Trace", "to_chrome"]

@@ -4,6 +4,7 @@ Format: "Trace Event Format" (Google, 2016): complete events (ph X) in microseco
 each rank, and flow events (ph s, f) that draw an arrow from each sending to its receipt.
 """
 
+from counterpoint.trace.event import Event
 from counterpoint.trace.trace import Trace
 
 
@@ -13,9 +14,7 @@ def to_chrome(trace: Trace, name: str = "counterpoint") -> dict:
     Every event is a slice on its rank's track; a message is an arrow between two slices. Cost: one
     slice an event and two flow events a message.
     """
-    events: list[dict] = [
-        {"ph": "M", "pid": 0, "tid": 0, "name": "process_name", "args": {"name": name}}
-    ]
+    events: list[dict] = [{"ph": "M", "pid": 0, "tid": 0, "name": "process_name", "args": {"name": name}}]
     for rank in range(trace.ranks):
         label = {"name": f"rank {rank}"}
         events.append({"ph": "M", "pid": 0, "tid": rank, "name": "thread_name", "args": label})
@@ -43,7 +42,7 @@ def to_chrome(trace: Trace, name: str = "counterpoint") -> dict:
     return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": {"clock": trace.clock}}
 
 
-def _title(event) -> str:
+def _title(event: Event) -> str:
     if event.kind == "send":
         return f"send to {event.peer}"
     if event.kind in ("recv", "reduce"):

@@ -6,11 +6,15 @@ source lines are resolved once, at the end.
 
 import linecache
 from types import CodeType
+from typing import Any
 
 import numpy as np
 
 from counterpoint.trace.event import KINDS, UNKNOWN
 from counterpoint.trace.trace import COLUMNS, Trace
+
+Line = tuple[CodeType, int]
+"""A code object and a line number in its file: cheap to take while running."""
 
 _KIND_CODE = {kind: code for code, kind in enumerate(KINDS)}
 
@@ -26,17 +30,34 @@ class Recorder:
         self.rows: list[list[list]] = [[] for _ in range(ranks)]
 
     def add(
-        self, message, comm, rank, peer, kind, op, tag, nbytes, step, start, end, phase, chunk, line
+        self,
+        message: Any,
+        comm: tuple,
+        rank: int,
+        peer: int,
+        kind: str,
+        op: str,
+        tag: int,
+        nbytes: int,
+        step: int,
+        start: float,
+        end: float,
+        phase: str,
+        chunk: tuple[int, int, int],
+        line: Line | None,
     ) -> int:
-        """Append one event; `chunk` is `(buffer, offset, length)`. Returns its number in its rank.
-
-        A row is a list in this method's order, so that the end of a send can be filled in later.
-        """
+        """Append one event; `chunk` is `(buffer, offset, length)`. Returns its number in its rank."""
         rows = self.rows[rank]
-        rows.append(
-            [message, comm, rank, peer, kind, op, tag, nbytes, step, start, end, phase, chunk, line]
-        )
+        rows.append([message, comm, rank, peer, kind, op, tag, nbytes, step, start, end, phase, chunk, line])
         return len(rows) - 1
+
+    def set_times(self, rank: int, row: int, start: float, end: float) -> None:
+        """Say when event `row` of `rank` really began and ended: a send is recorded before it is over."""
+        self.rows[rank][row][9:11] = start, end
+
+    def start_of(self, rank: int, row: int) -> float:
+        """When event `row` of `rank` began; row -1 is its last."""
+        return self.rows[rank][row][9]
 
     def finish(self, clock: str = "wall") -> Trace:
         """The `Trace` of everything recorded, in rank order and, within a rank, program order.
@@ -52,7 +73,7 @@ class Recorder:
         codes: dict[str, dict] = {name: {} for name in words}
         sources: dict[str, list[str]] = {}
 
-        def code(column: str, value) -> int:
+        def code(column: str, value: Any) -> int:
             known = codes[column]
             if value not in known:
                 known[value] = len(words[column])
@@ -72,7 +93,7 @@ class Recorder:
         return Trace(columns, words, ranks=len(self.rows), clock=clock, sources=sources)
 
 
-def _text(line: tuple[CodeType, int] | None, sources: dict[str, list[str]]) -> str:
+def _text(line: Line | None, sources: dict[str, list[str]]) -> str:
     """`file:number`; the file's text is kept, since a notebook's cells do not outlive its kernel."""
     if line is None:
         return ""

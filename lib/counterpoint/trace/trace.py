@@ -83,11 +83,9 @@ class Trace:
     def select(self, rows: np.ndarray) -> "Trace":
         """The events at `rows` (indices, or one boolean for each event)."""
         columns = {name: values[rows] for name, values in self.columns.items()}
-        return Trace(
-            columns, self.words, ranks=self.ranks, clock=self.clock, sources=self.sources
-        )
+        return Trace(columns, self.words, ranks=self.ranks, clock=self.clock, sources=self.sources)
 
-    def where(self, **wanted) -> "Trace":
+    def where(self, **wanted: object) -> "Trace":
         """The events whose columns have the wanted value, or one of several (a tuple or list).
 
         >>> trace.where(rank=0, kind=("recv", "reduce"), phase="reduce-scatter")
