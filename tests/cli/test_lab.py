@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 
 import pytest
@@ -23,7 +24,7 @@ def port():
 
 @pytest.fixture
 def served(tmp_path, port):
-    """A process that ran `counterpoint lab`, up and listening."""
+    """A process that became `counterpoint lab`."""
     folders = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
     environment = {**os.environ, **{name: str(tmp_path / name) for name in folders}}
     command = [sys.executable, "-c", "from counterpoint.cli import main; main()"]
@@ -32,7 +33,6 @@ def served(tmp_path, port):
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
     )
     try:
-        wait_for(server, b"is running at")
         yield server
     finally:
         if server.poll() is None:
@@ -41,22 +41,25 @@ def served(tmp_path, port):
         server.stdout.close()
 
 
-def wait_for(server, words, seconds=60):
-    """Read the server's log until it says `words`."""
+def version(server, port, seconds=60):
+    """What the server says of itself, as soon as it answers; its log is read meanwhile."""
     log, deadline = b"", time.monotonic() + seconds
     with selectors.DefaultSelector() as selector:
         selector.register(server.stdout, selectors.EVENT_READ)
-        while words not in log:
-            ready = selector.select(deadline - time.monotonic())
-            piece = os.read(server.stdout.fileno(), 65536) if ready else b""
-            assert piece, f"no {words!r} in:\n{log.decode(errors='replace')}"
-            log += piece
+        while time.monotonic() < deadline and server.poll() is None:
+            if selector.select(timeout=0.1):
+                log += os.read(server.stdout.fileno(), 65536)
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/api", timeout=20) as answer:
+                    return json.load(answer)["version"]
+            except urllib.error.URLError:  # not listening yet
+                continue
+    pytest.fail(f"no answer from the server; it said:\n{log.decode(errors='replace')}")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 def test_lab_serves_the_workbook_and_stops_when_told(served, port, tmp_path):
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api", timeout=20) as answer:
-        assert "version" in json.load(answer)
+    assert version(served, port)
     assert (tmp_path / "mine" / ".counterpoint").is_dir()
     served.send_signal(signal.SIGTERM)
     served.wait(timeout=30)

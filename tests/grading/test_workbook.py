@@ -181,7 +181,7 @@ def _make(folder, source, start):
     make_workbook(folder, source)
 
 
-def test_four_at_once_make_one_workbook(source, folder):
+def test_two_at_once_make_one_workbook(source, folder):
     for number in range(50):
         (source / f"course/{number:02}.ipynb").write_text(f"lesson {number}" * 1000)
     make_workbook(folder, source)
@@ -189,13 +189,13 @@ def test_four_at_once_make_one_workbook(source, folder):
     (source / LESSON).write_text("lesson, second edition")
     shutil.rmtree(folder / "exercises")
     spawn = multiprocessing.get_context("spawn")
-    start = spawn.Barrier(4)
-    makers = [spawn.Process(target=_make, args=(folder, source, start)) for _ in range(4)]
+    start = spawn.Barrier(2)
+    makers = [spawn.Process(target=_make, args=(folder, source, start)) for _ in range(2)]
     for maker in makers:
         maker.start()
     for maker in makers:
         maker.join()
-    assert [maker.exitcode for maker in makers] == [0] * 4
+    assert [maker.exitcode for maker in makers] == [0, 0]
     assert (folder / LESSON).read_text() == "my own notes"
     assert (folder / NEW).read_text() == "lesson, second edition"
     assert names(folder) == {name for name in names(source) if name.split("/")[0] != "solutions"} - {
