@@ -21,7 +21,7 @@ _FACE = {
     "launch": "counterpoint.ranks",
     "explain": "counterpoint.collectives",
     "Link": "counterpoint.models",
-    "play": "counterpoint.viz",
+    "play": "counterpoint.face",
     "check": "counterpoint.grading",
     "hint": "counterpoint.grading",
     "solution": "counterpoint.grading",

@@ -6,6 +6,7 @@ unique by position: what a rank then holds says where it came from. Both are sam
 themselves at every `Comm` call. Nothing is known of the program but what it does.
 """
 
+import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -42,7 +43,8 @@ def explain(
     tensors; their values are replaced. like: take ranks, shapes and settings from that run. Functions whose
     inputs are not tensors among the arguments cannot be explained. Cost: p + 2 launches (above 16 ranks, 13
     contributors share one, told apart by digits of base 16 in float64). The returned `Provenance` has the
-    trace of the small run; its `.error` is what ended it, if it deadlocked or failed. Raises ValueError if
+    trace of the small run; its `.error` is what ended it, if it deadlocked or failed, and `.exact` says whether
+    what was seen can be counts at all. Raises ValueError if
     there is no tensor to fill.
     """
     if like is not None:
@@ -67,7 +69,7 @@ def explain(
         try:
             run = launch(
                 function, per_rank=inputs, share=True, network=Link(alpha=1.0), timeout=timeout,
-                eager_limit=eager_limit, sampler=sampler,
+                eager_limit=eager_limit, sampler=sampler, output=io.StringIO(),
             )  # fmt: skip
             return run, None
         except CommError as error:
@@ -107,6 +109,13 @@ def _counts(values: np.ndarray, codes: list[list[float]], ranks: int) -> np.ndar
     return digits.reshape(-1, values.shape[1])[:ranks].T
 
 
+def _whole(values: np.ndarray, ranks: int) -> bool:
+    """Whether these can be counts, or p-ths of counts: not so once a program has done more than add."""
+    off = np.abs(values - np.rint(values))
+    off = np.minimum(off, np.abs(values * ranks - np.rint(values * ranks)))
+    return bool((off < 1e-4).all() and (values >= 0).all())
+
+
 def _table(
     run: Run, cells: Cells, runs: list, unique: Any, codes: list, error: CommError | None
 ) -> Provenance:
@@ -126,6 +135,9 @@ def _table(
 
     result = Provenance(trace, cells.table, [])
     result.error = error
+    result.exact = all(
+        _whole(seen, ranks) for r in runs for own in r.samples for _, _, _, *both in own for seen in both
+    )
     for rank in range(ranks):
         raw = np.stack([r.first[rank] for r in [*runs, unique]])
         before, origins = decode(raw[:-1], raw[-1])

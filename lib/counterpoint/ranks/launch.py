@@ -7,7 +7,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from counterpoint.models import Link
 from counterpoint.ranks.arguments import buffers_of, copied
@@ -38,6 +38,7 @@ def launch(
     eager_limit: int = 8192,
     timeout: float | None = 300.0,
     trace: bool = True,
+    output: TextIO | None = None,
     sampler: Sampler | None = None,
 ) -> Run:
     """Run `fn(comm, *args)` on `ranks` ranks and return what they returned, as a `Run`.
@@ -47,7 +48,8 @@ def launch(
     purpose. network: a `Link`, or one for each rank: then messages carry virtual clocks, without
     contention, and `run.seconds` is virtual. eager_limit: a send of fewer bytes is buffered; 0 makes
     every send wait for its receive. timeout: seconds for the whole run, None for no bound. trace=False
-    records nothing.
+    records nothing. output: where to write what ranks print, instead of sys.stdout. sampler: called by each
+    rank when it has sent or received (`explain` watches with it).
 
     Grad, inference and autocast mode are inherited. torch's threads are divided among the ranks. Cost:
     about 0.1 ms a rank to start, and some 10 us of Python a message.
@@ -64,7 +66,7 @@ def launch(
     for port, own in zip(world.ports, arguments, strict=True):
         port.buffers = buffers_of(own)
     results: list[Any] = [None] * ranks
-    error = _run(world, fn, arguments, results, timeout)
+    error = _run(world, fn, arguments, results, timeout, output or sys.stdout)
     virtual = network is not None
     clock = "virtual" if virtual else "wall"
     seconds = max(p.clock.now for p in world.ports) if virtual else world.ports[0].seconds()
@@ -82,12 +84,16 @@ def launch(
 
 
 def _run(
-    world: World, fn: Callable, arguments: list[tuple], results: list[Any], timeout: float | None
+    world: World,
+    fn: Callable,
+    arguments: list[tuple],
+    results: list[Any],
+    timeout: float | None,
+    out: TextIO,
 ) -> BaseException | None:
     """Start the threads, wait for them, write what they print; the error that ended the run, if any."""
     mail: queue.SimpleQueue = queue.SimpleQueue()
     state = ThreadState(len(world.ports))
-    out = sys.stdout
 
     def body(rank: int) -> None:
         port = world.ports[rank]

@@ -35,6 +35,8 @@ class Provenance:
     elements over that rank's buffers; UNKNOWN twice if it is the result of arithmetic."""
     final_origins: list[np.ndarray] = field(default_factory=list)
     """The same when the rank returned, int of shape (cells, 2) for each rank."""
+    exact: bool = True
+    """False if the function did more with its inputs than add and move: then counts mean nothing."""
     error: Exception | None = None
     """What ended the run, if it deadlocked or failed."""
 
