@@ -49,6 +49,48 @@ def test_views_of_one_vector_stay_views_of_one_vector():
     assert x[0] == 0.0
 
 
+def test_ranks_given_one_tensor_many_times_get_a_copy_each():
+    x = torch.zeros(2)
+    run = launch(add_rank, per_rank=[x] * 3)
+    assert [r[0].item() for r in run.results] == [0.0, 1.0, 2.0]
+    assert x.tolist() == [0.0, 0.0]
+
+
+def test_a_piece_of_a_large_tensor_is_copied_alone():
+    pieces = torch.arange(12.0).view(3, 4).t()
+    run = launch(lambda comm, x: x, per_rank=list(pieces.chunk(2)))
+    assert torch.equal(torch.cat(run.results), pieces)
+    assert run.results[0].stride() == pieces.stride()
+    assert run.results[0].untyped_storage().nbytes() < 12 * 4
+
+
+@pytest.mark.parametrize(
+    "special",
+    [
+        torch.tensor([1 + 2j]).conj(),
+        torch.eye(2).to_sparse(),
+        torch.empty(2, 0),
+        torch.ones(1).expand(3),
+        torch.nn.Parameter(torch.ones(2)),
+        torch.empty(3, device="meta"),
+    ],
+    ids=["conj", "sparse", "empty", "expanded", "parameter", "meta"],
+)
+def test_tensors_of_every_make_are_copied(special):
+    twin = launch(lambda comm, x: x, 2, (special,)).results[1]
+    assert type(twin) is type(special) and twin.shape == special.shape
+    assert twin.requires_grad == special.requires_grad
+    if special.device.type != "meta":
+        assert torch.equal(twin.to_dense() if twin.is_sparse else twin, special.to_dense())
+
+
+def test_a_module_among_the_arguments_is_copied_for_each_rank():
+    layer = torch.nn.Linear(2, 2)
+    run = launch(lambda comm, m: m, 2, (layer,))
+    assert run.results[0] is not layer
+    assert run.results[0].weight.data_ptr() != run.results[1].weight.data_ptr()
+
+
 def test_a_tensor_inside_a_graph_arrives_as_a_leaf():
     w = torch.ones(2, requires_grad=True)
     run = launch(lambda comm, t: (t.is_leaf, t.requires_grad), 2, (w * 2,))

@@ -135,3 +135,15 @@ def test_chrome_export_has_a_track_a_rank_a_slice_an_event_and_an_arrow_a_messag
             assert any(
                 x["tid"] == flow["tid"] and x["ts"] <= flow["ts"] <= x["ts"] + x["dur"] for x in by_phase["X"]
             ), "an arrow's end must lie on a slice"
+
+
+def test_messages_that_nobody_received_are_found():
+    def worker(comm, x):
+        if comm.rank == 0:
+            comm.send(x, 1, tag=1)
+            comm.send(x, 1, tag=2)
+        else:
+            comm.recv(x, 0, tag=2)
+
+    (lost,) = launch(worker, 2, (torch.ones(1),)).trace.unreceived
+    assert (lost.rank, lost.peer, lost.tag) == (0, 1, 1)

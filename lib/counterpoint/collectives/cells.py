@@ -4,9 +4,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import torch
 
-from counterpoint.ranks.arguments import buffers_of, tensors_in
+from counterpoint.ranks.arguments import memory_of
 from counterpoint.trace import UNKNOWN, Trace
 
 
@@ -102,19 +101,3 @@ class Sampler:
         if request.call == "send" and request.chunk[0] == UNKNOWN and request.tensor.numel():
             loose = np.array([request.tensor.detach().flatten()[0].item()])
         self.samples[rank].append((row, request.call, request.chunk, values, loose))
-
-
-def memory_of(arguments: Any) -> list[torch.Tensor]:
-    """One flat view for each storage that the tensors in `arguments` cover, as `buffers_of` spans it."""
-    by_storage: dict[int, torch.Tensor] = {}
-    for tensor in tensors_in(arguments):
-        if tensor.numel():
-            by_storage.setdefault(tensor.untyped_storage().data_ptr(), tensor.detach())
-    flats = []
-    for (low, high), tensor in zip(buffers_of(arguments), by_storage.values(), strict=True):
-        size = tensor.element_size()
-        offset = (low - tensor.untyped_storage().data_ptr()) // size
-        flat = torch.empty(0, dtype=tensor.dtype)
-        flat.set_(tensor.untyped_storage(), offset, ((high - low) // size,), (1,))
-        flats.append(flat)
-    return flats

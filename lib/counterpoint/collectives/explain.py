@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from counterpoint.collectives.cells import Cells, memory_of
+from counterpoint.collectives.cells import Cells
 from counterpoint.models import Link
 from counterpoint.ranks import CommError, Run, launch
-from counterpoint.ranks.arguments import copied, tensors_in
+from counterpoint.ranks.arguments import copied, memory_of, tensors_in
 from counterpoint.trace import UNKNOWN, Provenance
 
 BASE, DIGITS = 16, 13
@@ -169,7 +169,7 @@ def _table(
 
 
 def _filled(own: tuple, value: float) -> tuple:
-    own = copied(own, {})
+    own = copied(own)
     for tensor in tensors_in(own):
         tensor.detach().fill_(value)
     return own
@@ -177,7 +177,7 @@ def _filled(own: tuple, value: float) -> tuple:
 
 def _numbered(own: tuple, rank: int, ranks: int) -> tuple:
     """Element e of rank r's memory holds 1 + r + e * ranks: no two places hold the same."""
-    own = copied(own, {})
+    own = copied(own)
     start = 0
     for flat in memory_of(own):
         count = flat.numel()

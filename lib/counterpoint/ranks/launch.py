@@ -13,7 +13,7 @@ from counterpoint.models import Link
 from counterpoint.ranks.arguments import buffers_of, copied
 from counterpoint.ranks.comm import Comm
 from counterpoint.ranks.errors import CommError, LaunchTimeout, RankFailed, RankStopped
-from counterpoint.ranks.output import Prefixed
+from counterpoint.ranks.output import Prefixed, forget
 from counterpoint.ranks.port import Sampler
 from counterpoint.ranks.run import Run
 from counterpoint.ranks.setting import ThreadState
@@ -124,6 +124,7 @@ def _run(
         raise
     finally:
         _stop(world, threads)
+        forget(thread.ident for thread in threads)
         _drain(mail, out)
         state.restore()
     return world.failure
@@ -235,12 +236,7 @@ def _arguments(
         given = [args] * (ranks if isinstance(ranks, int) else 0)
     if not (isinstance(ranks, int) and ranks >= 1):
         raise ValueError(f"launch: ranks = {ranks!r}; give how many ranks there are, at least 1")
-    if share:
-        return ranks, given
-    if per_rank is not None:
-        memo: dict = {}
-        return ranks, [copied(entry, memo) for entry in given]
-    return ranks, [copied(entry, {}) for entry in given]
+    return ranks, given if share else [copied(entry) for entry in given]
 
 
 def _links(network: Link | Sequence[Link] | None, ranks: int) -> Sequence[Link | None]:

@@ -2,10 +2,10 @@
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-_writers: dict[int, Callable[[str], object]] = {}
+_writers: dict[int | None, Callable[[str], object]] = {}
 _lock = threading.Lock()
 
 
@@ -44,12 +44,18 @@ class Prefixed:
     def __exit__(self, *_: object) -> None:
         if self.rest:
             self.write("\n")
-        with _lock:
-            del _writers[threading.get_ident()]
-            if not _writers and isinstance(sys.stdout, _Switch):
-                sys.stdout = sys.stdout.stream
+        forget([threading.get_ident()])
 
     def write(self, text: str) -> None:
         *lines, self.rest = (self.rest + text).split("\n")
         for line in lines:
             self.emit(f"[rank {self.rank}] {line}\n")
+
+
+def forget(threads: Iterable[int | None]) -> None:
+    """Make sure that none of these threads' ways is left (one that was stopped may not have closed its own)."""
+    with _lock:
+        for thread in threads:
+            _writers.pop(thread, None)
+        if not _writers and isinstance(sys.stdout, _Switch):
+            sys.stdout = sys.stdout.stream

@@ -112,6 +112,13 @@ class Trace:
         """Port steps from the first message to the last (DESIGN: not Lamport time)."""
         return int(self.step.max(initial=0))
 
+    @property
+    def unreceived(self) -> "Trace":
+        """The sendings of messages that nobody received."""
+        received = self.where(kind=("recv", "reduce")).message
+        sends = self.sends
+        return sends.select(~np.isin(sends.message, received))
+
     def byte_matrix(self) -> np.ndarray:
         """Bytes sent, int64 of shape (ranks, ranks): row sends, column receives."""
         matrix = np.zeros((self.ranks, self.ranks), np.int64)
