@@ -5,9 +5,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counterpoint.collectives import ALGORITHMS, all_reduce, cheapest
+from counterpoint.collectives import ALGORITHMS, all_reduce, cheapest, ring
 from counterpoint.models import Link
-from counterpoint.ranks import MismatchError, RankFailed, launch
+from counterpoint.ranks import CommError, MismatchError, RankFailed, launch
 
 NAMES = sorted(ALGORITHMS)
 RANKS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 16]
@@ -23,19 +23,92 @@ def run(name, data, op="sum", **settings):
     return launch(lambda comm, x: all_reduce(comm, x, op, name), per_rank=data, **settings)
 
 
+def assert_contract(algorithm, cost, p):
+    """Right sums, at exactly the cost, for counts around p."""
+    for count in sorted({0, 1, p - 1, p, p + 1, 2 * p, 37, 1000}):
+        data = exact(p, count)
+        done = launch(algorithm, per_rank=data, network=LINK, eager_limit=0, timeout=10)
+        assert all(torch.equal(own, sum(data)) for (own,) in done.args), (p, count)
+        expected, totals = cost(p, count, 4), done.trace.totals()
+        assert (totals.messages, totals.bytes_total, totals.bytes_busiest, totals.steps) == (
+            expected.messages, expected.bytes_total, expected.bytes_busiest, expected.steps,
+        ), (p, count)  # fmt: skip
+        assert done.seconds == pytest.approx(expected.seconds(LINK), rel=1e-12), (p, count)
+        assert len(done.trace.unreceived) == 0
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("p", RANKS)
 def test_traced_messages_bytes_steps_and_virtual_seconds_are_the_cost(name, p):
-    for count in {0, 1, p - 1, p, p + 1, 2 * p, 37, 1000}:
-        data = exact(p, count)
-        done = run(name, data, network=LINK)
-        assert all(torch.equal(r, sum(data)) for r in done.results), (p, count)
-        cost = ALGORITHMS[name][1](p, count, 4)
-        totals = done.trace.totals()
-        assert (totals.messages, totals.bytes_total, totals.bytes_busiest, totals.steps) == (
-            cost.messages, cost.bytes_total, cost.bytes_busiest, cost.steps,
-        ), (p, count)  # fmt: skip
-        assert done.seconds == pytest.approx(cost.seconds(LINK), rel=1e-12)
+    assert_contract(*ALGORITHMS[name], p)
+
+
+def ring_with(outgoing, incoming, last=0):
+    """A ring whose two halves take these chunks; `last` more steps than it should."""
+
+    def planted(comm, x):
+        p, rank = comm.size, comm.rank
+        chunks = list(x.tensor_split(p))
+        right, left = (rank + 1) % p, (rank - 1) % p
+        for step in range(p - 1 + last):
+            comm.sendrecv_reduce(
+                chunks[outgoing(rank, step) % p], right, chunks[incoming(rank, step) % p], left
+            )
+        for step in range(p - 1):
+            comm.sendrecv(chunks[(rank - step + 1) % p], right, chunks[(rank - step) % p], left)
+
+    return planted
+
+
+def drops_the_remainder(comm, x):
+    whole = len(x) // comm.size * comm.size
+    ALGORITHMS["ring"][0](comm, x[:whole])
+
+
+def only_powers_of_two(comm, x):
+    """Recursive doubling without the fold."""
+    distance = 1
+    while distance < comm.size:
+        peer = comm.rank ^ distance
+        if peer < comm.size:
+            other = x.clone()
+            comm.sendrecv(x.clone(), peer, other, peer)
+            x += other
+        distance *= 2
+
+
+def sends_whole_vectors(comm, x):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    moving = x.clone()
+    for _ in range(comm.size - 1):
+        moving = comm.sendrecv(moving, right, torch.empty_like(x), left)
+        x += moving
+
+
+def works_by_luck(comm, x):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    chunks = list(x.tensor_split(comm.size))
+    for step in range(comm.size - 1):
+        comm.send(chunks[(comm.rank - step) % comm.size], right)
+        comm.recv_reduce(chunks[(comm.rank - step - 1) % comm.size], left)
+
+
+PLANTED = {
+    "off by one chunk": ring_with(lambda r, s: r + s, lambda r, s: r - s - 1),
+    "one step too many": ring_with(lambda r, s: r - s, lambda r, s: r - s - 1, last=1),
+    "no all-gather": lambda c, x: ring.ring_reduce_scatter(c, list(x.tensor_split(c.size))),
+    "drops the remainder": drops_the_remainder,
+    "only powers of two": only_powers_of_two,
+    "whole vectors": sends_whole_vectors,
+    "works by luck": works_by_luck,
+    "does nothing": lambda c, x: None,
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
+def test_the_contract_refuses_planted_mistakes(planted):
+    with pytest.raises((AssertionError, CommError)):
+        assert_contract(planted, ring.cost, 3)
 
 
 @pytest.mark.parametrize(
