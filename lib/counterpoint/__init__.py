@@ -27,6 +27,7 @@ _FACE = {
     "solution": "counterpoint.grading",
     "predict": "counterpoint.grading",
     "progress": "counterpoint.grading",
+    "show_source": "counterpoint.viz",
 }
 
 __all__ = [*_FACE, "__version__"]

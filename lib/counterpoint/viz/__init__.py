@@ -1,5 +1,8 @@
 """Figures and widgets of values: what they show comes from a trace or a model, never from a drawing."""
 
+from counterpoint.viz.charts import byte_matrix, curves
 from counterpoint.viz.player import Player, film
+from counterpoint.viz.source import show_source
+from counterpoint.viz.themed import Themed
 
-__all__ = ["Player", "film"]
+__all__ = ["Player", "Themed", "byte_matrix", "curves", "film", "show_source"]

@@ -6,6 +6,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
@@ -61,13 +62,16 @@ def curves(
 
 
 def byte_matrix(traces: Trace | Mapping[str, Trace]) -> Themed:
-    """Who (row) sent how many bytes to whom (column): one trace, or several by name, in one scale."""
+    """Who (row) sent how many bytes to whom (column): one trace, or several by name, in one scale.
+
+    Up to 10 ranks there are numbers: in each cell, and at the end of each row what that rank sends in all.
+    """
     named = {"": traces} if isinstance(traces, Trace) else dict(traces)
     matrices = {name: trace.byte_matrix() for name, trace in named.items()}
     most = max(int(matrix.max(initial=0)) for matrix in matrices.values())
     factor, unit = next((f, u) for f, u in _UNITS if most >= f or f == 1)
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(0.4 + 3.1 * len(matrices), 3.4), layout="constrained")
+        figure = Figure(figsize=(0.6 + 3.4 * len(matrices), 3.9), layout="constrained")
         for index, (name, matrix) in enumerate(matrices.items()):
             axes = figure.add_subplot(1, len(matrices), index + 1)
             _cells(axes, matrix, most, factor)
@@ -75,6 +79,7 @@ def byte_matrix(traces: Trace | Mapping[str, Trace]) -> Themed:
             axes.set_title(f"{name}: {total}" if name else total)
             axes.set_xlabel(f"to rank ({unit} in each cell)")
             axes.set_ylabel("from rank" if index == 0 else "")
+            _row_sums(axes, matrix, factor)
     return Themed(figure, " ".join(_spoken(name, m, factor, unit) for name, m in matrices.items()))
 
 
@@ -86,7 +91,7 @@ def _cells(axes: Axes, matrix: np.ndarray, most: int, factor: float) -> None:
     ranks = len(matrix)
     for source, dest in np.argwhere(matrix):
         share = matrix[source, dest] / most
-        square = matplotlib.patches.Rectangle((dest - 0.46, source - 0.46), 0.92, 0.92, color=tone(share))
+        square = Rectangle((dest - 0.46, source - 0.46), 0.92, 0.92, color=tone(share))
         axes.add_patch(square)
         if ranks <= 10:
             number = f"{matrix[source, dest] / factor:.3g}"
@@ -101,12 +106,22 @@ def _cells(axes: Axes, matrix: np.ndarray, most: int, factor: float) -> None:
         spine.set_visible(True)
 
 
+def _row_sums(axes: Axes, matrix: np.ndarray, factor: float) -> None:
+    """What each rank sends in all, at the right of its row."""
+    if len(matrix) > 10:
+        return
+    for rank, sent in enumerate(matrix.sum(1)):
+        axes.text(len(matrix) - 0.35, rank, f"{sent / factor:,.4g}", va="center", fontsize=9, color=INK)
+    axes.text(len(matrix) - 0.35, -0.75, "sends", va="bottom", fontsize=9, color=MUTED)
+
+
 def _spoken(name: str, matrix: np.ndarray, factor: float, unit: str) -> str:
     sent = matrix.sum(1)
     busiest = int(sent.argmax())
     return (
         f"Byte matrix {name}: {matrix.sum() / factor:.4g} {unit} in {np.count_nonzero(matrix)} pairs of ranks; "
-        f"rank {busiest} sends most, {sent[busiest] / factor:.4g} {unit}; the least is {sent.min() / factor:.4g} {unit}."
+        f"rank {busiest} sends most, {sent[busiest] / factor:.4g} {unit}, "
+        f"and the least is {sent.min() / factor:.4g} {unit}."
     )
 
 

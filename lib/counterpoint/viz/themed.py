@@ -22,7 +22,7 @@ _THEME = {
 }
 _FONT = "var(--jp-ui-font-family, 'DejaVu Sans', sans-serif)"
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": MUTED, "axes.titlecolor": INK,
     "xtick.color": MUTED, "ytick.color": MUTED, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
     "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 11, "font.size": 10,
