@@ -12,7 +12,7 @@ WANTED := $(shell cat pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
 # Tools that tools call by bare name (nbgrader calls alembic) are those of the environment.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: lab test check gpu bench browser install install-test constraints help
+.PHONY: lab test check gpu bench exercises browser install install-test constraints help
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -35,6 +35,9 @@ gpu: install-test ## the tests that need a CUDA device
 bench: install ## ours beside its peers, quickly (BENCH=all_reduce ARGS=--save)
 	@set -e; for script in $(or $(BENCH:%=benchmarks/%.py),$(wildcard benchmarks/*.py)); do \
 	    echo "== $$script"; $(BIN)/python $$script --quick $(ARGS); done
+
+exercises: install-test ## the learners' notebooks, generated from solutions/
+	$(BIN)/python -m counterpoint.grading.release
 
 # -- what the targets stand on
 
