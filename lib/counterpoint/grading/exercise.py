@@ -34,8 +34,8 @@ class Case:
 
     @property
     def synchronous(self) -> bool:
-        """Whether a send of a p-th of the data, and so every send, waits for its receive."""
-        return self.count // self.ranks * self.itemsize >= self.eager_limit
+        """Whether a send of all the data waits for its receive."""
+        return self.count * self.itemsize >= self.eager_limit
 
     @property
     def on(self) -> str:

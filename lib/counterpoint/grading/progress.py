@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from html import escape
 from pathlib import Path
 from typing import IO, Any
 
@@ -146,6 +147,52 @@ def table(folder: str | Path | None = None) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of `table`, shown as one."""
+
+    rows: list[dict[str, Any]]
+    notes: list[str]
+
+    def __str__(self) -> str:
+        lines = []
+        for row in self.rows:
+            points = f"{row['points']}/{row['max_points']}"
+            lines.append(f"{_mark(row)} {row['topic']:16} {row['name']:22} {points:>6}   {_tries(row)}")
+        done, most = (sum(row[key] for row in self.rows) for key in ("points", "max_points"))
+        return "\n".join([*lines, f"  {done} of {most} points", *self.notes])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        body = "".join(
+            f"<tr><td>{_mark(row)}</td><td>{row['topic']}</td><td><code>{row['name']}</code></td>"
+            f"<td>{row['points']} of {row['max_points']}</td><td>{_tries(row)}</td></tr>"
+            for row in self.rows
+        )
+        head = "<tr><th></th><th>topic</th><th>exercise</th><th>points</th><th>attempts</th></tr>"
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<table>{head}{body}</table>{notes}"
+
+
+def progress() -> Table:
+    """Every exercise with the points of your best attempt."""
+    here = Progress.here()
+    here.read()
+    return Table(table(), here.notes)
+
+
+def _mark(row: dict[str, Any]) -> str:
+    return "●" if row["points"] == row["max_points"] else "◐" if row["points"] else "○"
+
+
+def _tries(row: dict[str, Any]) -> str:
+    if not row["attempts"]:
+        return ""
+    hints = f", {row['hints']} hints" if row["hints"] else ""
+    return f"{row['attempts']} attempts{hints}"
 
 
 def _empty() -> dict[str, Any]:

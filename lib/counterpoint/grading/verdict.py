@@ -81,7 +81,8 @@ class Verdict:
             lines.append(f"  {what}: yours {yours}, expected {expected}")
         lines += [f"  {_plain(remark)}" for remark in self.remarks]
         if self.printed:
-            lines.append("  Printed: " + self.printed.rstrip().replace("\n", "\n    "))
+            first = self.printed.rstrip().split("\n")[:5]
+            lines.append("  Printed: " + "\n    ".join(first))
         if self.hint:
             lines.append(f'  cp.hint("{self.name}") shows {self.hint_label[0].lower()}{self.hint_label[1:]}.')
         return "\n".join(lines)

@@ -112,7 +112,7 @@ def _limit_memory(extra: int) -> None:
 
     with open("/proc/self/status") as status:
         used = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = used + extra
     if hard == resource.RLIM_INFINITY or wanted < hard:
         resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
