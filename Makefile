@@ -30,10 +30,10 @@ check: install-test ## style and types
 	$(BIN)/mypy
 
 gpu: install-test ## the tests that need a CUDA device
-	$(BIN)/python -m pytest $(TESTS) -m gpu --durations 10
+	$(BIN)/python -m pytest $(TESTS) -m gpu --durations 10 || { [ $$? = 5 ] && echo "no test needs a GPU yet"; }
 
 bench: install ## ours beside its peers, quickly (BENCH=all_reduce ARGS=--save)
-	@set -e; for script in $(or $(BENCH:%=benchmarks/%.py),$(wildcard benchmarks/*.py)); do \
+	@set -e; for script in $(or $(BENCH:%=benchmarks/%.py),$(shell grep -l __main__ benchmarks/*.py)); do \
 	    echo "== $$script"; $(BIN)/python $$script --quick $(ARGS); done
 
 exercises: install-test ## the learners' notebooks, generated from solutions/
