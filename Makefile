@@ -33,7 +33,7 @@ gpu: install-test ## the tests that need a CUDA device
 	$(BIN)/python -m pytest $(TESTS) -m gpu --durations 10 || { [ $$? = 5 ] && echo "no test needs a GPU yet"; }
 
 bench: install ## ours beside its peers, quickly (BENCH=all_reduce ARGS=--save)
-	@set -e; for script in $(or $(BENCH:%=benchmarks/%.py),$(shell grep -l __main__ benchmarks/*.py)); do \
+	@set -e; for script in $(or $(BENCH:%=benchmarks/%.py),$(shell grep -l -e "--quick" benchmarks/*.py)); do \
 	    echo "== $$script"; $(BIN)/python $$script --quick $(ARGS); done
 
 exercises: install-test ## the learners' notebooks, generated from solutions/
