@@ -1,30 +1,19 @@
-"""`launch`: run one function on many ranks, as threads of this process."""
+"""`launch`: run one function on many ranks, wherever they live."""
 
-import ctypes
-import queue
 import sys
-import threading
-import time
-import traceback
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any, TextIO
 
 from counterpoint.models import Link
-from counterpoint.ranks.arguments import buffers_of, copied
-from counterpoint.ranks.comm import Comm
-from counterpoint.ranks.errors import CommError, LaunchTimeout, RankFailed, RankStopped
-from counterpoint.ranks.output import Prefixed, forget
+from counterpoint.ranks.arguments import copied
+from counterpoint.ranks.errors import CommError
+from counterpoint.ranks.plan import Plan
 from counterpoint.ranks.port import Sampler
 from counterpoint.ranks.run import Run
-from counterpoint.ranks.setting import ThreadState
-from counterpoint.ranks.threads import World
-from counterpoint.trace import Recorder
 
-GRACE = 5.0
-"""Seconds that a stopped rank may take to come back from code that cannot be interrupted."""
-
-LOOK = 0.1
-"""Seconds between two looks for an interrupt, which on some systems does not end a longer wait."""
+WORLDS = {"threads": "counterpoint.ranks.crew", "simulated": "counterpoint.ranks.simulated"}
+"""Where ranks can live, and the module whose `run` starts them there."""
 
 
 def launch(
@@ -40,6 +29,8 @@ def launch(
     trace: bool = True,
     output: TextIO | None = None,
     sampler: Sampler | None = None,
+    world: str = "threads",
+    **options: Any,
 ) -> Run:
     """Run `fn(comm, *args)` on `ranks` ranks and return what they returned, as a `Run`.
 
@@ -58,22 +49,20 @@ def launch(
     `.run`; ValueError or TypeError if the arguments do not fit together.
     """
     ranks, arguments = _arguments(fn, ranks, args, per_rank, share)
-    links = _links(network, ranks)
+    if world not in WORLDS:
+        raise ValueError(f"launch: no world {world!r}; there are {', '.join(WORLDS)}")
     if not (isinstance(eager_limit, int) and eager_limit >= 0):
         raise ValueError(f"launch: eager_limit = {eager_limit!r}; give bytes, at least 0")
-    recorder = Recorder(ranks) if trace else None
-    world = World(ranks, recorder=recorder, links=links, eager_limit=eager_limit, sampler=sampler)
-    for port, own in zip(world.ports, arguments, strict=True):
-        port.buffers = buffers_of(own)
-    results: list[Any] = [None] * ranks
-    error = _run(world, fn, arguments, results, timeout, output or sys.stdout)
-    virtual = network is not None
-    clock = "virtual" if virtual else "wall"
-    seconds = max(p.clock.now for p in world.ports) if virtual else world.ports[0].seconds()
-    settings = {"network": network, "eager_limit": eager_limit, "timeout": timeout}
-    finished = _trace(world, recorder, clock)
-    run = Run(fn, ranks, results, arguments, finished, seconds, clock, settings)
-    if error is not None:
+    plan = Plan(
+        fn, ranks, arguments, network, eager_limit, timeout, trace, output or sys.stdout, sampler, options
+    )
+    done = import_module(WORLDS[world]).run(plan)
+    settings = {"world": world, "network": network, "eager_limit": eager_limit, "timeout": timeout}
+    run = Run(
+        fn, ranks, done.results, done.arguments, done.trace, done.seconds, done.clock, settings | options
+    )
+    if done.error is not None:
+        error, done = done.error, None
         if isinstance(error, CommError):
             error.run = run
         try:
@@ -81,140 +70,6 @@ def launch(
         finally:
             del error  # no cycle from this frame to its own traceback
     return run
-
-
-def _run(
-    world: World,
-    fn: Callable,
-    arguments: list[tuple],
-    results: list[Any],
-    timeout: float | None,
-    out: TextIO,
-) -> BaseException | None:
-    """Start the threads, wait for them, write what they print; the error that ended the run, if any."""
-    mail: queue.SimpleQueue = queue.SimpleQueue()
-    state = ThreadState(len(world.ports))
-
-    def body(rank: int) -> None:
-        port = world.ports[rank]
-        try:
-            with state, Prefixed(rank, mail.put):
-                comm = Comm(port, tuple(range(len(world.ports))), ())
-                results[rank] = fn(comm, *arguments[rank])
-            world.returned(port)
-        except RankStopped:
-            pass
-        except BaseException as error:  # whatever it was, the launcher raises it
-            with world.lock:
-                world.fail(_first(rank, error, world))
-        finally:
-            mail.put(None)
-
-    threads = [
-        threading.Thread(target=body, args=(rank,), name=f"rank {rank}", daemon=True)
-        for rank in range(len(world.ports))
-    ]
-    try:
-        for thread in threads:
-            thread.start()
-        _attend(world, mail, len(threads), out, timeout)
-    except BaseException as error:  # KeyboardInterrupt, most likely: end every rank, then go on with it
-        with world.lock:
-            world.fail(error)
-        raise
-    finally:
-        _stop(world, threads)
-        forget(thread.ident for thread in threads)
-        _drain(mail, out)
-        state.restore()
-    return world.failure
-
-
-def _attend(world: World, mail: queue.SimpleQueue, running: int, out: Any, timeout: float | None) -> None:
-    """Pass on what ranks print until all have ended, the run has failed, or its time is up."""
-    deadline = None if timeout is None else time.monotonic() + timeout
-    while running:
-        left = LOOK if deadline is None else deadline - time.monotonic()
-        try:
-            item = mail.get(timeout=min(LOOK, max(0.0, left)))
-        except queue.Empty:
-            if left > LOOK or deadline is None:
-                continue
-            with world.lock:
-                waits = [p.blocked.describe() for p in world.ports if p.blocked is not None]
-                world.fail(_late(timeout, waits, world))
-            return
-        if item is None:
-            running -= 1
-            if world.failure is not None:
-                return
-        else:
-            out.write(item)
-
-
-def _late(timeout: float | None, waits: list, world: World) -> LaunchTimeout:
-    busy = [p.rank for p in world.ports if not p.returned and p.blocked is None]
-    lines = [f"the run was not over after {timeout} s (launch's timeout), so it was stopped:"]
-    lines += [f"  {wait}" for wait in waits]
-    if busy:
-        lines.append(f"  computing, or asking test() again and again: ranks {busy}")
-    return LaunchTimeout("\n".join(lines), waits)
-
-
-def _stop(world: World, threads: list[threading.Thread]) -> None:
-    """Join the threads; if the run failed, first end those that compute."""
-    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    deadline = time.monotonic() + GRACE
-    while alive := [t for t in threads if t.is_alive()]:
-        if world.failure is None:
-            alive[0].join()
-            continue
-        for thread in alive:
-            thread.join(0.05)
-            if thread.is_alive() and thread.ident is not None:
-                raise_in(ctypes.c_ulong(thread.ident), ctypes.py_object(RankStopped))
-        if time.monotonic() > deadline:
-            return
-
-
-def _drain(mail: queue.SimpleQueue, out: Any) -> None:
-    while True:
-        try:
-            item = mail.get_nowait()
-        except queue.Empty:
-            return
-        if item is not None:
-            out.write(item)
-
-
-def _first(rank: int, error: BaseException, world: World) -> BaseException:
-    """What the launcher will raise for an error that left rank's function."""
-    if isinstance(error, CommError) and world.failure is not None:
-        return world.failure  # one of many copies of the error that ended the run
-    frames = traceback.extract_tb(error.__traceback__)
-    where = next((f for f in reversed(frames) if "counterpoint" not in f.filename), None)
-    place = f" ({where.filename}:{where.lineno}: {where.line})" if where else ""
-    failed = RankFailed(f"rank {rank} raised {type(error).__name__}: {error}{place}", rank)
-    failed.__cause__ = error
-    return failed
-
-
-def _trace(world: World, recorder: Recorder | None, clock: str) -> Any:
-    """The trace; in a failed run, what never completed appears as waits that last to the end."""
-    if recorder is None:
-        return None
-    for port in world.ports:
-        for send in list(port.sending):
-            if send.done and clock == "wall":
-                recorder.set_times(port.rank, send.row, send.start, send.end)
-        if port.stuck is not None and port.stuck.line is not None:
-            if clock == "virtual":
-                start = port.clock.now
-                end = max(p.clock.now for p in world.ports)
-            else:
-                start, end = port.stuck.since, port.seconds()
-            port.waited(port.stuck.call, port.stuck.peers(), start, end, port.stuck.line)
-    return recorder.finish(clock)
 
 
 def _arguments(
@@ -237,12 +92,3 @@ def _arguments(
     if not (isinstance(ranks, int) and ranks >= 1):
         raise ValueError(f"launch: ranks = {ranks!r}; give how many ranks there are, at least 1")
     return ranks, given if share else [copied(entry) for entry in given]
-
-
-def _links(network: Link | Sequence[Link] | None, ranks: int) -> Sequence[Link | None]:
-    if network is None or isinstance(network, Link):
-        return [network] * ranks
-    links = list(network)
-    if len(links) != ranks or not all(isinstance(link, Link) for link in links):
-        raise ValueError(f"launch: network has {len(links)} entries for {ranks} ranks; give a Link each")
-    return links

@@ -1,0 +1,157 @@
+"""The threads of one launch: started, attended while they run, stopped, joined."""
+
+import ctypes
+import queue
+import threading
+import time
+from typing import Any
+
+from counterpoint.ranks.arguments import buffers_of
+from counterpoint.ranks.comm import Comm
+from counterpoint.ranks.errors import LaunchTimeout, RankStopped
+from counterpoint.ranks.output import Prefixed, forget
+from counterpoint.ranks.plan import Outcome, Plan, links_of, what_ended_it
+from counterpoint.ranks.setting import ThreadState
+from counterpoint.ranks.threads import World
+from counterpoint.trace import Recorder
+
+GRACE = 5.0
+"""Seconds that a stopped rank may take to come back from code that cannot be interrupted."""
+
+LOOK = 0.1
+"""Seconds between two looks for an interrupt, which on some systems does not end a longer wait."""
+
+
+def run(plan: Plan) -> Outcome:
+    """Run the plan's function on threads of this process."""
+    recorder = Recorder(plan.ranks) if plan.trace else None
+    world = World(
+        plan.ranks,
+        recorder=recorder,
+        links=links_of(plan.network, plan.ranks),
+        eager_limit=plan.eager_limit,
+        sampler=plan.sampler,
+    )
+    for port, own in zip(world.ports, plan.arguments, strict=True):
+        port.buffers = buffers_of(own)
+    results: list[Any] = [None] * plan.ranks
+    error = _run(world, plan, results)
+    virtual = plan.network is not None
+    clock = "virtual" if virtual else "wall"
+    seconds = max(p.clock.now for p in world.ports) if virtual else world.ports[0].seconds()
+    return Outcome(results, plan.arguments, _trace(world, recorder, clock), seconds, clock, error)
+
+
+def _run(world: World, plan: Plan, results: list[Any]) -> BaseException | None:
+    """Start the threads, wait for them, write what they print; the error that ended the run, if any."""
+    mail: queue.SimpleQueue = queue.SimpleQueue()
+    state = ThreadState(len(world.ports))
+
+    def body(rank: int) -> None:
+        port = world.ports[rank]
+        try:
+            with state, Prefixed(rank, mail.put):
+                comm = Comm(port, tuple(range(len(world.ports))), ())
+                results[rank] = plan.function(comm, *plan.arguments[rank])
+            world.returned(port)
+        except RankStopped:
+            pass
+        except BaseException as error:  # whatever it was, the launcher raises it
+            with world.lock:
+                world.fail(what_ended_it(rank, error, world.failure))
+        finally:
+            mail.put(None)
+
+    threads = [
+        threading.Thread(target=body, args=(rank,), name=f"rank {rank}", daemon=True)
+        for rank in range(len(world.ports))
+    ]
+    try:
+        for thread in threads:
+            thread.start()
+        _attend(world, mail, len(threads), plan.output, plan.timeout)
+    except BaseException as error:  # KeyboardInterrupt, most likely: end every rank, then go on with it
+        with world.lock:
+            world.fail(error)
+        raise
+    finally:
+        _stop(world, threads)
+        forget(thread.ident for thread in threads)
+        _drain(mail, plan.output)
+        state.restore()
+    return world.failure
+
+
+def _attend(world: World, mail: queue.SimpleQueue, running: int, out: Any, timeout: float | None) -> None:
+    """Pass on what ranks print until all have ended, the run has failed, or its time is up."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while running:
+        left = LOOK if deadline is None else deadline - time.monotonic()
+        try:
+            item = mail.get(timeout=min(LOOK, max(0.0, left)))
+        except queue.Empty:
+            if left > LOOK or deadline is None:
+                continue
+            with world.lock:
+                waits = [p.blocked.describe() for p in world.ports if p.blocked is not None]
+                world.fail(_late(timeout, waits, world))
+            return
+        if item is None:
+            running -= 1
+            if world.failure is not None:
+                return
+        else:
+            out.write(item)
+
+
+def _late(timeout: float | None, waits: list, world: World) -> LaunchTimeout:
+    busy = [p.rank for p in world.ports if not p.returned and p.blocked is None]
+    lines = [f"the run was not over after {timeout} s (launch's timeout), so it was stopped:"]
+    lines += [f"  {wait}" for wait in waits]
+    if busy:
+        lines.append(f"  computing, or asking test() again and again: ranks {busy}")
+    return LaunchTimeout("\n".join(lines), waits)
+
+
+def _stop(world: World, threads: list[threading.Thread]) -> None:
+    """Join the threads; if the run failed, first end those that compute."""
+    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    deadline = time.monotonic() + GRACE
+    while alive := [t for t in threads if t.is_alive()]:
+        if world.failure is None:
+            alive[0].join()
+            continue
+        for thread in alive:
+            thread.join(0.05)
+            if thread.is_alive() and thread.ident is not None:
+                raise_in(ctypes.c_ulong(thread.ident), ctypes.py_object(RankStopped))
+        if time.monotonic() > deadline:
+            return
+
+
+def _drain(mail: queue.SimpleQueue, out: Any) -> None:
+    while True:
+        try:
+            item = mail.get_nowait()
+        except queue.Empty:
+            return
+        if item is not None:
+            out.write(item)
+
+
+def _trace(world: World, recorder: Recorder | None, clock: str) -> Any:
+    """The trace; in a failed run, what never completed appears as waits that last to the end."""
+    if recorder is None:
+        return None
+    for port in world.ports:
+        for send in list(port.sending):
+            if send.done and clock == "wall":
+                recorder.set_times(port.rank, send.row, send.start, send.end)
+        if port.stuck is not None and port.stuck.line is not None:
+            if clock == "virtual":
+                start = port.clock.now
+                end = max(p.clock.now for p in world.ports)
+            else:
+                start, end = port.stuck.since, port.seconds()
+            port.waited(port.stuck.call, port.stuck.peers(), start, end, port.stuck.line)
+    return recorder.finish(clock)

@@ -1,0 +1,65 @@
+"""What a world is asked to run, and what it hands back: the same for every world."""
+
+import os
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+from counterpoint.models import Link
+from counterpoint.ranks.errors import CommError, RankFailed
+from counterpoint.ranks.port import Sampler
+from counterpoint.trace import Trace
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+
+@dataclass
+class Plan:
+    """One launch, its arguments checked and copied."""
+
+    function: Callable
+    ranks: int
+    arguments: list[tuple]
+    network: Any
+    eager_limit: int
+    timeout: float | None
+    trace: bool
+    output: TextIO
+    sampler: Sampler | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    """What only one kind of world takes."""
+
+
+@dataclass
+class Outcome:
+    """What came of it. `error` ended the run early, if there is one."""
+
+    results: list[Any]
+    arguments: list[tuple]
+    trace: Trace | None
+    seconds: float
+    clock: str
+    error: BaseException | None = None
+
+
+def links_of(network: Link | Sequence[Link] | None, ranks: int) -> Sequence[Link | None]:
+    """One `Link` for each rank, or None for each where there is no network."""
+    if network is None or isinstance(network, Link):
+        return [network] * ranks
+    links = list(network)
+    if len(links) != ranks or not all(isinstance(link, Link) for link in links):
+        raise ValueError(f"launch: network has {len(links)} entries for {ranks} ranks; give a Link each")
+    return links
+
+
+def what_ended_it(rank: int, error: BaseException, known: BaseException | None) -> BaseException:
+    """What the launcher will raise for an error that left `rank`'s function; `known` came first."""
+    if isinstance(error, CommError) and known is not None:
+        return known  # one of many copies of the error that ended the run
+    frames = traceback.extract_tb(error.__traceback__)
+    where = next((f for f in reversed(frames) if not f.filename.startswith(_PACKAGE)), None)
+    place = f" ({where.filename}:{where.lineno}: {where.line})" if where else ""
+    failed = RankFailed(f"rank {rank} raised {type(error).__name__}: {error}{place}", rank)
+    failed.__cause__ = error
+    return failed
