@@ -277,3 +277,16 @@ def test_compute_refuses_time_that_runs_backwards():
 
     with pytest.raises(RankFailed, match=r"compute\(-1\)"):
         launch(lambda comm: comm.compute(-1), 1)
+
+
+def test_messages_that_arrive_while_a_rank_computes_are_there_when_it_looks():
+    def worker(comm, x):
+        if comm.rank == 0:
+            comm.compute(10.0)
+            comm.recv(x, 1)
+            comm.recv(x, 2)
+        else:
+            comm.send(x, 0)
+
+    run = launch(worker, 3, (torch.ones(1),), network=Link(alpha=1.0))
+    assert run.seconds == 10.0, "both came in, one after the other, by second 2"

@@ -63,8 +63,7 @@ class PortClock:
         leaves = max(send.ready, receive.ready) if send.synchronous else send.ready
         start = max(leaves, self.in_free)
         end = max(leaves + send.link.seconds(send.nbytes), start + self.link.seconds(send.nbytes))
-        end = max(end, self.now)
-        if receive.op:
-            end += self.link.gamma * send.nbytes
-        self.in_free = self.now = end
-        return start, end
+        reduction = self.link.gamma * send.nbytes if receive.op else 0.0
+        self.in_free = end + reduction
+        self.now = max(self.now, end) + reduction
+        return start, self.now

@@ -10,7 +10,7 @@ from counterpoint.ranks.arguments import buffers_of
 from counterpoint.ranks.comm import Comm
 from counterpoint.ranks.errors import LaunchTimeout, RankStopped
 from counterpoint.ranks.output import Prefixed, forget
-from counterpoint.ranks.plan import Outcome, Plan, links_of, what_ended_it
+from counterpoint.ranks.plan import Outcome, Plan, finished_trace, links_of, what_ended_it
 from counterpoint.ranks.setting import ThreadState
 from counterpoint.ranks.threads import World
 from counterpoint.trace import Recorder
@@ -39,7 +39,7 @@ def run(plan: Plan) -> Outcome:
     virtual = plan.network is not None
     clock = "virtual" if virtual else "wall"
     seconds = max(p.clock.now for p in world.ports) if virtual else world.ports[0].seconds()
-    return Outcome(results, plan.arguments, _trace(world, recorder, clock), seconds, clock, error)
+    return Outcome(results, plan.arguments, finished_trace(world.ports, recorder, clock), seconds, clock, error)
 
 
 def _run(world: World, plan: Plan, results: list[Any]) -> BaseException | None:
@@ -137,21 +137,3 @@ def _drain(mail: queue.SimpleQueue, out: Any) -> None:
             return
         if item is not None:
             out.write(item)
-
-
-def _trace(world: World, recorder: Recorder | None, clock: str) -> Any:
-    """The trace; in a failed run, what never completed appears as waits that last to the end."""
-    if recorder is None:
-        return None
-    for port in world.ports:
-        for send in list(port.sending):
-            if send.done and clock == "wall":
-                recorder.set_times(port.rank, send.row, send.start, send.end)
-        if port.stuck is not None and port.stuck.line is not None:
-            if clock == "virtual":
-                start = port.clock.now
-                end = max(p.clock.now for p in world.ports)
-            else:
-                start, end = port.stuck.since, port.seconds()
-            port.waited(port.stuck.call, port.stuck.peers(), start, end, port.stuck.line)
-    return recorder.finish(clock)

@@ -30,21 +30,31 @@ class _Switch:
 
 
 class Prefixed:
-    """A context for one rank's thread: whole lines go to `emit`, each as "[rank 3] text"."""
+    """A context for one rank's thread: whole lines go to `emit`, each as "[rank 3] text".
 
-    def __init__(self, rank: int, emit: Callable[[str], object]) -> None:
+    Where many ranks share a thread, `write` finds the rank first.
+    """
+
+    def __init__(
+        self, rank: int, emit: Callable[[str], object], write: Callable[[str], object] | None = None
+    ) -> None:
         self.rank, self.emit, self.rest = rank, emit, ""
+        self.way = write or self.write
 
     def __enter__(self) -> None:
         with _lock:
             if not isinstance(sys.stdout, _Switch):
                 sys.stdout = _Switch(sys.stdout)
-            _writers[threading.get_ident()] = self.write
+            _writers[threading.get_ident()] = self.way
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+        forget([threading.get_ident()])
+
+    def close(self) -> None:
+        """End a line that was begun."""
         if self.rest:
             self.write("\n")
-        forget([threading.get_ident()])
 
     def write(self, text: str) -> None:
         *lines, self.rest = (self.rest + text).split("\n")

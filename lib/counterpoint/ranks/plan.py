@@ -8,8 +8,8 @@ from typing import Any, TextIO
 
 from counterpoint.models import Link
 from counterpoint.ranks.errors import CommError, RankFailed
-from counterpoint.ranks.port import Sampler
-from counterpoint.trace import Trace
+from counterpoint.ranks.port import Port, Sampler
+from counterpoint.trace import Recorder, Trace
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
@@ -63,3 +63,19 @@ def what_ended_it(rank: int, error: BaseException, known: BaseException | None) 
     failed = RankFailed(f"rank {rank} raised {type(error).__name__}: {error}{place}", rank)
     failed.__cause__ = error
     return failed
+
+
+def finished_trace(ports: Sequence[Port], recorder: Recorder | None, clock: str) -> Trace | None:
+    """The trace; in a failed run, what never completed appears as waits that last to the end."""
+    if recorder is None:
+        return None
+    end = max(port.clock.now for port in ports)
+    for port in ports:
+        for send in port.sending:
+            if send.done and clock == "wall":
+                recorder.set_times(port.rank, send.row, send.start, send.end)
+        stuck = port.stuck
+        if stuck is not None and stuck.line is not None:
+            times = (port.clock.now, end) if clock == "virtual" else (stuck.since, port.seconds())
+            port.waited(stuck.call, stuck.peers(), *times, stuck.line)
+    return recorder.finish(clock)

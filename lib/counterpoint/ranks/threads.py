@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 from counterpoint.models import Link
-from counterpoint.ranks.deadlock import Blocked, find_deadlock, mismatch, place
-from counterpoint.ranks.errors import CommError, MismatchError, RankStopped
-from counterpoint.ranks.ops import reduce_into
+from counterpoint.ranks.deadlock import Blocked, find_deadlock, mismatch
+from counterpoint.ranks.errors import CommError, RankStopped
+from counterpoint.ranks.matching import Key, match_or_post, misfit, store
 from counterpoint.ranks.port import Port, Sampler, caller_line
 from counterpoint.ranks.request import Request
 from counterpoint.trace import Line, Recorder
@@ -39,7 +39,7 @@ class World:
         self.eager_limit = eager_limit
         self.began = time.perf_counter()
         self.failure: BaseException | None = None
-        self.posted: dict[tuple, deque[Request]] = {}
+        self.posted: dict[Key, deque[Request]] = {}
         """Sends, or receives, that wait for their other end: key (comm, source, dest, tag)."""
         self.meetings: dict[tuple, dict[int, tuple[Any, float]]] = {}
         self.announced: dict[tuple, dict[int, tuple]] = {}
@@ -110,21 +110,15 @@ class ThreadPort(Port):
         key = (comm, self.rank, dest, tag)
         with world.lock:
             world.check()
-            queue = world.posted.get(key)
-            if queue and queue[0].call != "send":
-                receive = queue.popleft()
-                receive.match, send.match = send, receive
-            else:
-                if queue is None:
-                    queue = world.posted[key] = deque()
+            if not match_or_post(world.posted, key, send):
                 if not send.synchronous:
                     send.start = self.seconds()
                     send.tensor = tensor.clone()
                     send.end = self.seconds()
                     send.done = True
-                queue.append(send)
                 return send
-        self.move(send, receive)
+        assert send.match is not None
+        self.move(send, send.match)
         return send
 
     def irecv(
@@ -137,32 +131,21 @@ class ThreadPort(Port):
         key = (comm, source, self.rank, tag)
         with world.lock:
             world.check()
-            queue = world.posted.get(key)
-            if queue and queue[0].call == "send":
-                send = queue.popleft()
-                receive.match, send.match = send, receive
-            else:
-                if queue is None:
-                    queue = world.posted[key] = deque()
-                queue.append(receive)
+            if not match_or_post(world.posted, key, receive):
                 return receive
-        self.move(send, receive)
+        assert receive.match is not None
+        self.move(receive.match, receive)
         return receive
 
     def move(self, send: Request, receive: Request) -> None:
         """Copy (or reduce) the data of a matched pair, then mark both ends and wake who waits."""
         world = self.world
-        source, target = send.tensor, receive.tensor
         start = self.seconds()
-        if source.dtype != target.dtype or source.numel() != target.numel():
-            self.refuse(send, receive)
-        if source.shape != target.shape:
-            source = source.reshape(target.shape)
-        if target.is_inference():
-            with torch.inference_mode():
-                _store(target, source, receive.op)
-        else:
-            _store(target, source, receive.op)
+        if error := misfit(send, receive):
+            with world.lock:
+                world.fail(error)
+            world.check()
+        store(receive.tensor, send.tensor, receive.op)
         end = self.seconds()
         with world.lock:
             for request in (send, receive):
@@ -171,18 +154,6 @@ class ThreadPort(Port):
                     owner = request.port
                     assert isinstance(owner, ThreadPort)
                     owner.wake_if_ready()
-
-    def refuse(self, send: Request, receive: Request) -> None:
-        """The two ends of a message do not fit: an error on every rank, before any data moves."""
-        a, b = send.tensor, receive.tensor
-        error = MismatchError(
-            f"rank {send.port.rank} sends {a.numel()} x {a.dtype} to rank {receive.port.rank}, which "
-            f"receives {b.numel()} x {b.dtype} (tag {send.tag}); give both ends of a message the same "
-            f"number of elements and the same dtype\n{_place(send)}\n{_place(receive)}"
-        )
-        with self.world.lock:
-            self.world.fail(error)
-        self.world.check()
 
     def wake_if_ready(self) -> None:
         """End this rank's wait if nothing is left to wait for. Needs the lock."""
@@ -286,15 +257,3 @@ class ThreadPort(Port):
             self.recorder.add(
                 None, comm, self.rank, -1, "compute", "", 0, 0, 0, start, end, self.phase, chunk, line
             )  # fmt: skip
-
-
-def _store(target: torch.Tensor, source: torch.Tensor, op: str) -> None:
-    if op:
-        reduce_into(target, source, op)
-    else:
-        target.copy_(source)
-
-
-def _place(request: Request) -> str:
-    file, number, code = place(request.line)
-    return f"  rank {request.port.rank} {request.call}, {file}:{number}: {code}"

@@ -1,0 +1,62 @@
+"""Sends find their receives: in order, per communicator, pair and tag. One memory, any kind of rank."""
+
+from collections import deque
+from typing import Any
+
+import torch
+
+from counterpoint.ranks.deadlock import place
+from counterpoint.ranks.errors import MismatchError
+from counterpoint.ranks.ops import reduce_into
+from counterpoint.ranks.request import Request
+
+Key = tuple[Any, int, int, int]
+"""(communicator, source, dest, tag); ranks numbered in the world."""
+
+
+def match_or_post(posted: dict[Key, deque[Request]], key: Key, request: Request) -> bool:
+    """Pair `request` with the first of its other end that waits; else leave it there. True if paired."""
+    queue = posted.get(key)
+    if queue is None:
+        queue = posted[key] = deque()
+    if queue and (queue[0].call == "send") != (request.call == "send"):
+        other = queue.popleft()
+        other.match, request.match = request, other
+        return True
+    queue.append(request)
+    return False
+
+
+def misfit(send: Request, receive: Request) -> MismatchError | None:
+    """The error for two ends that do not fit, before any data moves."""
+    a, b = send.tensor, receive.tensor
+    if a.dtype == b.dtype and a.numel() == b.numel():
+        return None
+    return MismatchError(
+        f"rank {send.port.rank} sends {a.numel()} x {a.dtype} to rank {receive.port.rank}, which "
+        f"receives {b.numel()} x {b.dtype} (tag {send.tag}); give both ends of a message the same "
+        f"number of elements and the same dtype\n{_place(send)}\n{_place(receive)}"
+    )
+
+
+def store(target: torch.Tensor, source: torch.Tensor, op: str) -> None:
+    """target = source, or target = target op source; whatever their shapes and the grad mode."""
+    if source.shape != target.shape:
+        source = source.reshape(target.shape)
+    if target.is_inference():
+        with torch.inference_mode():
+            _store(target, source, op)
+    else:
+        _store(target, source, op)
+
+
+def _store(target: torch.Tensor, source: torch.Tensor, op: str) -> None:
+    if op:
+        reduce_into(target, source, op)
+    else:
+        target.copy_(source)
+
+
+def _place(request: Request) -> str:
+    file, number, code = place(request.line)
+    return f"  rank {request.port.rank} {request.call}, {file}:{number}: {code}"
