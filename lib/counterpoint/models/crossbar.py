@@ -4,10 +4,10 @@ The textbook's network: one message out of a rank and one into it at a time, any
 switch that is fast enough, or a fat tree with full bisection. Links may differ by rank or by pair.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from counterpoint.models.link import Link
-from counterpoint.models.network import Network, Route
+from counterpoint.models.network import Network, Route, count
 
 LinkOfPair = Callable[[int, int], Link]
 """link(source, dest): what a message from `source` to `dest` travels on."""
@@ -24,17 +24,18 @@ class Crossbar(Network):
     def __init__(
         self, ranks: int, link: Link | Sequence[Link] | LinkOfPair, gamma: float | None = None
     ) -> None:
+        ranks = count("Crossbar", "ranks", ranks)
         self._of_rank: Sequence[Link] = ()
         self._of_pair: LinkOfPair | None = None
         if isinstance(link, Link):
-            self._of_rank = [link] * ranks if isinstance(ranks, int) else []
+            self._of_rank = (link,) * ranks
         elif callable(link):
             self._of_pair = link
         else:
-            self._of_rank = list(link)
-            odd = next((x for x in self._of_rank if not isinstance(x, Link)), None)
-            if odd is not None or len(self._of_rank) != ranks:
-                what = f"{odd!r} among them" if odd is not None else f"{len(self._of_rank)} links"
+            self._of_rank = tuple(link) if isinstance(link, Iterable) else (link,)
+            odd = [x for x in self._of_rank if not isinstance(x, Link)]
+            if odd or len(self._of_rank) != ranks:
+                what = repr(odd[0]) if odd else f"{len(self._of_rank)} links"
                 raise ValueError(f"Crossbar: {what} for {ranks} ranks; give one Link, or one for each rank")
         if gamma is None:
             gamma = max((x.gamma for x in self._of_rank), default=0.0)

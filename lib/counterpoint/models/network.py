@@ -1,12 +1,13 @@
 """Networks on paper: which links a message crosses, and how messages that meet on a link share it.
 
-**The rule: first come, first served, whole messages.** A message of n bytes that is ready at t waits
-until every link on its way is free, starts at s = max(t, free[link] …), keeps link i busy until
-s + hold + n * betas[i], and has arrived at s + delay + n * max(betas): it streams through (cut-through),
-so its slowest link sets its speed and the others do not add up. `carry` below is that rule, in code.
+**The rule: first come, first served, whole messages.** A message of n bytes that is ready at t starts
+at s, when its sender's way out and the links between are all free, and keeps link i of them busy until
+s + hold + n * betas[i]. It gets its receiver's way in at r, at s or when that is free, keeps it busy until
+r + hold + n * betas[-1], and has arrived at r + delay + n * max(betas): it streams through (cut-through),
+so its slowest link sets its speed, and the others do not add up. `carry` below is that rule, in code.
 
-What it gets exactly right. A message alone takes delay + n * beta. A link that k messages want at once
-is busy for the sum of their times, so the last one arrives when it would under any rule that wastes
+What it gets exactly right. A message alone takes delay + n * max(betas). A link that k messages want at
+once is busy for the sum of their times, so the last one arrives when it would under any rule that wastes
 nothing. One message out of a rank and one into it at a time: the port model of the published formulas,
 which therefore come out to rounding (`Cost.seconds`). And it is cheap and deterministic: a message costs
 as many steps as its way has links, whatever else is under way.
@@ -15,14 +16,15 @@ The other rule that simulators use (SimGrid, for one) lets messages flow at once
 link's bandwidth max-min fairly, which is close to what long TCP streams do. There, messages of one size
 that meet all end at the same late moment; here they end one after another, and only the last one that
 late. Here a small message behind a large one waits for all of it; there it would slip through. Here a
-message that waits for one link leaves the rest of its way unused, and later messages of its sender wait
-behind it, as in a switch without virtual channels; a fair share would use that time. And a fast link on
-the way to a slow one is busy for its own time only, as if what piles up were buffered. Fair sharing has
-to work out every rate again whenever a message starts or ends, and no closed form checks it: so not here.
+message that waits for one link inside the network leaves the others on its way unused, and later messages
+of its sender wait behind it, as in a switch without virtual channels; a fair share would use that time.
+A busy receiver holds up no sender, as if what piles up were buffered, nor does a slow link the fast one
+before it. Fair sharing has to work out every rate again whenever a message starts or ends, and no closed
+form checks it: so not here.
 
 Sources: Casanova et al., "Versatile, scalable, and accurate simulation of distributed applications and
 platforms" (SimGrid), JPDC 74(10), 2014; Dally and Towles, "Principles and Practices of Interconnection
-Networks", 2004, chapters 12 (cut-through) and 16 (head-of-line blocking).
+Networks", 2004, chapter 13 (cut-through; blocking and virtual channels).
 """
 
 import math
@@ -53,10 +55,13 @@ def carry(free: list[float], route: Route, ready: float, nbytes: int) -> tuple[f
 
     free: for each link of the network the moment from which it is free; changed.
     """
-    start = max(ready, *(free[link] for link in route.links))
-    for link, beta in zip(route.links, route.betas, strict=True):
+    *before, way_in = route.links
+    start = max(ready, *(free[link] for link in before))
+    for link, beta in zip(before, route.betas, strict=False):
         free[link] = start + route.hold + nbytes * beta
-    return start, start + route.seconds(nbytes)
+    received = max(start, free[way_in])
+    free[way_in] = received + route.hold + nbytes * route.betas[-1]
+    return start, received + route.seconds(nbytes)
 
 
 class Network(ABC):
@@ -93,17 +98,19 @@ class Network(ABC):
     def check(self, source: int, dest: int) -> None:
         """Raise ValueError unless both are ranks."""
         if not (0 <= source < self.ranks and 0 <= dest < self.ranks):
-            raise ValueError(f"{self!r}: no way from rank {source} to {dest}; ranks are 0 to {self.ranks - 1}")
+            raise ValueError(
+                f"{self!r}: no way from rank {source} to {dest}; ranks are 0 to {self.ranks - 1}"
+            )
 
 
-def count(who: str, name: str, value: int) -> int:
+def count(who: str, name: str, value: object) -> int:
     """`value` if it is a whole number of at least 1."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise ValueError(f"{who}: {name} = {value!r}; give how many there are, at least 1")
     return int(value)
 
 
-def seconds(who: str, name: str, value: float) -> float:
+def seconds(who: str, name: str, value: object) -> float:
     """`value` if it is a time: finite and not negative."""
     if not isinstance(value, Real) or not math.isfinite(value) or value < 0:
         raise ValueError(f"{who}: {name} = {value!r}; give seconds, finite and not negative")
