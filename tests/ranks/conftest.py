@@ -1,13 +1,14 @@
 """One contract, many worlds: a test that takes `world` runs on every substrate there is."""
 
 import threading
+from functools import partial
 
 import pytest
 
 from counterpoint.ranks import launch
 
-WORLDS = {"threads": launch}
-"""Each substrate's `launch`. The simulator and processes join here."""
+WORLDS = {"threads": launch, "simulated": partial(launch, world="simulated")}
+"""Each substrate's `launch`."""
 
 
 @pytest.fixture(params=sorted(WORLDS))

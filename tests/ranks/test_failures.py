@@ -34,7 +34,8 @@ def test_the_same_program_works_by_luck_when_messages_are_small(world):
     assert world(all_send_first, 8, (torch.ones(4),)).trace.totals().messages == 8
 
 
-def test_a_cycle_is_found_while_other_ranks_still_compute(world):
+def test_a_cycle_is_found_while_other_ranks_still_compute():
+    """Threads only: simulated ranks take turns, so nobody computes while others wait."""
     stop = threading.Event()
 
     def worker(comm, x):
@@ -45,7 +46,7 @@ def test_a_cycle_is_found_while_other_ranks_still_compute(world):
 
     try:
         with pytest.raises(DeadlockError) as caught:
-            world(worker, 3, (torch.ones(1),))
+            launch(worker, 3, (torch.ones(1),))
     finally:
         stop.set()
     assert caught.value.cycle == [0, 1]
@@ -97,9 +98,10 @@ def test_a_rank_that_raises_stops_the_others_with_its_error(world):
     seen = {}
 
     def worker(comm, x):
-        if comm.rank == 1:
-            raise KeyError("lost")
         try:
+            comm.barrier()
+            if comm.rank == 1:
+                raise KeyError("lost")
             comm.recv(x, 1)
         except RankFailed as error:
             seen[comm.rank] = str(error)

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 class PortClock:
     """Steps, and virtual seconds when there is a `link`. Only its own rank touches it."""
 
-    __slots__ = ("in_free", "last_receive", "last_send", "link", "now", "out_free")
+    __slots__ = ("in_free", "last_receive", "last_send", "link", "now", "out_free", "virtual")
 
     def __init__(self, link: Link | None) -> None:
         self.link = link
+        self.virtual = link is not None
         self.last_send = self.last_receive = 0
         self.now = self.out_free = self.in_free = 0.0
 

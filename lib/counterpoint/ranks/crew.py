@@ -8,9 +8,9 @@ from typing import Any
 
 from counterpoint.ranks.arguments import buffers_of
 from counterpoint.ranks.comm import Comm
-from counterpoint.ranks.errors import LaunchTimeout, RankStopped
+from counterpoint.ranks.errors import RankStopped
 from counterpoint.ranks.output import Prefixed, forget
-from counterpoint.ranks.plan import Outcome, Plan, finished_trace, links_of, what_ended_it
+from counterpoint.ranks.plan import Outcome, Plan, finished_trace, late, links_of, what_ended_it
 from counterpoint.ranks.setting import ThreadState
 from counterpoint.ranks.threads import World
 from counterpoint.trace import Recorder
@@ -93,8 +93,7 @@ def _attend(world: World, mail: queue.SimpleQueue, running: int, out: Any, timeo
             if left > LOOK or deadline is None:
                 continue
             with world.lock:
-                waits = [p.blocked.describe() for p in world.ports if p.blocked is not None]
-                world.fail(_late(timeout, waits, world))
+                world.fail(late(timeout, world.ports))
             return
         if item is None:
             running -= 1
@@ -102,15 +101,6 @@ def _attend(world: World, mail: queue.SimpleQueue, running: int, out: Any, timeo
                 return
         else:
             out.write(item)
-
-
-def _late(timeout: float | None, waits: list, world: World) -> LaunchTimeout:
-    busy = [p.rank for p in world.ports if not p.returned and p.blocked is None]
-    lines = [f"the run was not over after {timeout} s (launch's timeout), so it was stopped:"]
-    lines += [f"  {wait}" for wait in waits]
-    if busy:
-        lines.append(f"  computing, or asking test() again and again: ranks {busy}")
-    return LaunchTimeout("\n".join(lines), waits)
 
 
 def _stop(world: World, threads: list[threading.Thread]) -> None:

@@ -14,7 +14,7 @@ from counterpoint.ranks.request import Request
 from counterpoint.trace import Line
 
 if TYPE_CHECKING:
-    from counterpoint.ranks.threads import ThreadPort
+    from counterpoint.ranks.port import Port
 
 
 class Blocked:
@@ -22,7 +22,7 @@ class Blocked:
 
     def __init__(
         self,
-        port: "ThreadPort",
+        port: "Port",
         call: str,
         requests: Sequence[Request] = (),
         met: Collection[int] = (),
@@ -56,7 +56,7 @@ class Blocked:
         return Waiting(self.port.rank, call, self.peers(), tag, nbytes, file, number, code)
 
 
-def find_deadlock(port: "ThreadPort", ports: "Sequence[ThreadPort]") -> DeadlockError | None:
+def find_deadlock(port: "Port", ports: "Sequence[Port]") -> DeadlockError | None:
     """The error, if `port` waits for itself through others, or for a rank that has returned."""
     path: list[int] = [port.rank]
     tried: set[int] = set()
@@ -80,7 +80,7 @@ def find_deadlock(port: "ThreadPort", ports: "Sequence[ThreadPort]") -> Deadlock
     return None
 
 
-def _error(cycle: list[int], gone: int | None, ports: "Sequence[ThreadPort]") -> DeadlockError:
+def _error(cycle: list[int], gone: int | None, ports: "Sequence[Port]") -> DeadlockError:
     waits = [p.blocked.describe() for p in ports if p.blocked is not None]
     if gone is not None:
         head = f"rank {gone} has returned, but others still wait for it"
@@ -106,7 +106,7 @@ def _remedy(waits: list[Waiting]) -> str:
     return "No rank in the cycle can go on: change the order in which one of them sends and receives."
 
 
-def mismatch(announced: dict[tuple, dict[int, tuple]], ports: "Sequence[ThreadPort]") -> MismatchError | None:
+def mismatch(announced: dict[tuple, dict[int, tuple]], ports: "Sequence[Port]") -> MismatchError | None:
     """The error that names the odd one out, if ranks have announced different collectives."""
     for (_, number), said in announced.items():
         groups: dict[tuple, list[int]] = {}

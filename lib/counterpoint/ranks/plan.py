@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from counterpoint.models import Link
-from counterpoint.ranks.errors import CommError, RankFailed
+from counterpoint.ranks.errors import CommError, LaunchTimeout, RankFailed
 from counterpoint.ranks.port import Port, Sampler
 from counterpoint.trace import Recorder, Trace
 
@@ -79,3 +79,14 @@ def finished_trace(ports: Sequence[Port], recorder: Recorder | None, clock: str)
             times = (port.clock.now, end) if clock == "virtual" else (stuck.since, port.seconds())
             port.waited(stuck.call, stuck.peers(), *times, stuck.line)
     return recorder.finish(clock)
+
+
+def late(timeout: float | None, ports: Sequence[Port]) -> LaunchTimeout:
+    """The error of a run whose time is up: who waits, and who is busy."""
+    waits = [port.blocked.describe() for port in ports if port.blocked is not None]
+    busy = [port.rank for port in ports if not port.returned and port.blocked is None]
+    lines = [f"the run was not over after {timeout} s (launch's timeout), so it was stopped:"]
+    lines += [f"  {wait}" for wait in waits]
+    if busy:
+        lines.append(f"  computing, or asking test() again and again: ranks {busy}")
+    return LaunchTimeout("\n".join(lines), waits)

@@ -8,7 +8,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -16,6 +16,9 @@ from counterpoint.models import Link
 from counterpoint.ranks.clock import PortClock
 from counterpoint.ranks.request import UNKNOWN_CHUNK, Request
 from counterpoint.trace import UNKNOWN, Line, Recorder
+
+if TYPE_CHECKING:
+    from counterpoint.ranks.deadlock import Blocked
 
 _HERE = os.path.dirname(__file__)
 
@@ -49,7 +52,10 @@ class Phase:
 
 
 class Port(ABC):
-    """One rank's end of a world."""
+    """One rank's end of a world.
+
+    `blocked` says what it waits for, `stuck` what it waited for when the run ended.
+    """
 
     def __init__(
         self, rank: int, recorder: Recorder | None, link: Link | None, sampler: Sampler | None
@@ -60,7 +66,10 @@ class Port(ABC):
         self.buffers: list[tuple[int, int]] = []
         self.receiving: list[Request] = []
         self.sending: list[Request] = []
-        self._sent = 0
+        self.blocked: Blocked | None = None
+        self.stuck: Blocked | None = None
+        self.returned = False
+        self.sent = 0
         self.device = torch.device("cpu")
 
     @abstractmethod
@@ -107,11 +116,11 @@ class Port(ABC):
     def posted_send(self, send: Request) -> None:
         """Give the message its number and step, and record that it is on its way."""
         self.clock.post_send(send)
-        send.message = (self.rank, self._sent)
-        self._sent += 1
+        send.message = (self.rank, self.sent)
+        self.sent += 1
         if self.recorder is not None:
             send.chunk, send.phase = self.chunk(send.tensor), self.phase
-            now = send.ready if self.clock.link else self.seconds()
+            now = send.ready if self.clock.virtual else self.seconds()
             send.row = self.recorder.add(
                 send.message, send.comm, self.rank, send.peer, "send", "", send.tag, send.nbytes,
                 send.step, now, now, send.phase, send.chunk, send.line,
@@ -132,7 +141,7 @@ class Port(ABC):
         is_send = request.call == "send"
         clock = self.clock
         start, end = clock.complete_send(request) if is_send else clock.complete_receive(request)
-        if not clock.link:
+        if not clock.virtual:
             start, end = request.start, request.end
         recorder = self.recorder
         if recorder is None:

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from counterpoint.models import Link
 from counterpoint.trace import Line
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class Request:
         self.done = self.observed = self.synchronous = False
         self.step = 0
         self.ready = self.start = self.end = 0.0
-        self.link: Link | None = None
+        self.link: Any = None  # what the world's clock needs to know of the way
         self.chunk: tuple[int, int, int] = UNKNOWN_CHUNK
         self.message: Any = None
         self.phase = ""

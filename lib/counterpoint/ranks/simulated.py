@@ -20,13 +20,13 @@ from typing import Any, TextIO
 import greenlet
 import torch
 
-from counterpoint.models import as_network
+from counterpoint.models import Link, as_network
 from counterpoint.ranks.arguments import buffers_of
 from counterpoint.ranks.deadlock import Blocked, find_deadlock, mismatch
-from counterpoint.ranks.errors import CommError, LaunchTimeout, RankStopped
+from counterpoint.ranks.errors import CommError, RankStopped
 from counterpoint.ranks.fast import SimulatedComm
 from counterpoint.ranks.output import Prefixed
-from counterpoint.ranks.plan import Outcome, Plan, finished_trace, what_ended_it
+from counterpoint.ranks.plan import Outcome, Plan, finished_trace, late, what_ended_it
 from counterpoint.ranks.simulated_port import SimulatedPort
 from counterpoint.trace import Recorder
 
@@ -35,16 +35,19 @@ class Simulation:
     """The ranks of one run, the links they share, and the order in which they go on."""
 
     def __init__(self, plan: Plan, recorder: Recorder | None) -> None:
-        self.network = as_network(plan.network, plan.ranks)
+        self.network = as_network(plan.network or Link(), plan.ranks)
         self.eager_limit = plan.eager_limit
         self.free = [0.0] * self.network.links
         """When each of the network's links is free again."""
         self.heap: list[tuple[float, int, SimulatedPort]] = []
         """Ranks that can go on: (clock, order of arrival here, rank)."""
         self.arrivals = 0
+        self.sizes: dict[int, tuple] = {}
+        """What is known of phantom tensors, by identity: see `fast.py`."""
         self.failure: BaseException | None = None
         self.meetings: dict[tuple, dict[int, tuple[Any, float]]] = {}
         self.announced: dict[tuple, dict[int, tuple]] = {}
+        self.handshake = plan.options.get("handshake", 0.0)
         slowness = plan.options.get("slowness") or {}
         jitter, seed = plan.options.get("jitter", 0.0), plan.options.get("seed", 0)
         self.ports = [
@@ -55,6 +58,7 @@ class Simulation:
         ]
         self.hub = greenlet.getcurrent()
         self.mode = _mode()
+        self.starting = True
 
     def wake(self, port: SimulatedPort, when: float) -> None:
         """`port` can go on from `when`."""
@@ -78,7 +82,7 @@ class Simulation:
                 f"rank {port.rank}: a Comm call inside backward must wait, and a simulated rank cannot wait there "
                 f"(autograd's own frames are below it); use world='threads', which carries the same clock"
             )
-        if self.heap:
+        if self.heap and not self.starting:
             heappop(self.heap)[2].greenlet.switch()
         else:
             self.hub.switch()
@@ -97,7 +101,14 @@ class Simulation:
                 port.stuck, port.blocked = port.blocked, None
 
     def conduct(self) -> None:
-        """The hub: start whoever is earliest; when nobody can go on, it is over, or a deadlock."""
+        """The hub: let whoever is earliest go on; when nobody can, it is over, or a deadlock.
+
+        Every rank is begun from here: greenlets begun from one another would lie on one stack.
+        """
+        for port in self.ports:
+            if self.failure is None:
+                port.greenlet.switch()
+        self.starting = False
         while self.failure is None:
             if self.heap:
                 heappop(self.heap)[2].greenlet.switch()
@@ -116,9 +127,12 @@ class Simulation:
         raise AssertionError("ranks wait, but for nobody")
 
     def end(self) -> None:
-        """After a failure: raise it in every rank that has begun and not returned."""
+        """After a failure: every rank that has begun goes on once more, to find the run over."""
+        self.heap.clear()
         for port in self.ports:
-            while port.greenlet and not port.greenlet.dead:
+            if port.greenlet:  # has begun and not ended
+                port.greenlet.switch()
+            while port.greenlet:
                 port.greenlet.throw(RankStopped)
 
 
@@ -126,9 +140,10 @@ def run(plan: Plan) -> Outcome:
     """Run the plan's function on simulated ranks.
 
     Options: slowness={rank: factor} multiplies the time of that rank's `compute`; jitter=0.1 makes each
-    `compute` up to 10 % longer, at random from seed=0.
+    `compute` up to 10 % longer, at random from seed=0. handshake: seconds that a synchronous message waits
+    after both ends are ready.
     """
-    unknown = set(plan.options) - {"slowness", "jitter", "seed"}
+    unknown = set(plan.options) - {"slowness", "jitter", "seed", "handshake"}
     if unknown:
         raise TypeError(f"launch: the simulated world has no option {sorted(unknown)[0]!r}")
     recorder = Recorder(plan.ranks) if plan.trace else None
@@ -150,12 +165,11 @@ def run(plan: Plan) -> Outcome:
     for port, own in zip(world.ports, plan.arguments, strict=True):
         port.buffers = buffers_of(own)
         port.greenlet = greenlet.greenlet(lambda port=port: body(port))
-        world.wake(port, 0.0)
     with _Printing(world, plan.output), _Deadline(plan.timeout):
         try:
             world.conduct()
         except _Late:
-            world.fail(_late(world, plan.timeout))
+            world.fail(late(plan.timeout, world.ports))
         except BaseException as error:
             world.fail(error)
         finally:
@@ -163,12 +177,6 @@ def run(plan: Plan) -> Outcome:
     seconds = max(port.clock.now for port in world.ports)
     trace = finished_trace(world.ports, recorder, "virtual")
     return Outcome(results, plan.arguments, trace, seconds, "virtual", world.failure)
-
-
-def _late(world: Simulation, timeout: float | None) -> LaunchTimeout:
-    waits = [p.blocked.describe() for p in world.ports if p.blocked is not None]
-    text = f"the run was not over after {timeout} s (launch's timeout), so it was stopped:"
-    return LaunchTimeout("\n  ".join([text, *map(str, waits)]), waits)
 
 
 class _Late(BaseException):

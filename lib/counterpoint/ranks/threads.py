@@ -77,8 +77,7 @@ class World:
 
 
 class ThreadPort(Port):
-    """One rank thread's end. `blocked` says what it waits for, `stuck` what it waited for when the run
-    ended; `gate` is a lock it sleeps on."""
+    """One rank thread's end; `gate` is a lock it sleeps on."""
 
     def __init__(
         self,
@@ -90,9 +89,6 @@ class ThreadPort(Port):
     ) -> None:
         super().__init__(rank, recorder, link, sampler)
         self.world = world
-        self.blocked: Blocked | None = None
-        self.stuck: Blocked | None = None
-        self.returned = False
         self.gate = threading.Lock()
         self.gate.acquire()
 
@@ -168,13 +164,13 @@ class ThreadPort(Port):
             peers = [r.peer for r in requests if not r.done]
             begin = self.seconds()
             self.sleep(Blocked(self, call, requests, line=line))
-            if not self.clock.link:
+            if not self.clock.virtual:
                 self.waited(call, peers, begin, max(begin, max(r.start for r in requests)), line)
         for request in requests:
             if not request.observed:
                 before = self.clock.now
                 self.observed(request)
-                if self.clock.link:
+                if self.clock.virtual:
                     self.idle_virtually(request, before, call)
 
     def idle_virtually(self, request: Request, before: float, call: str) -> None:
@@ -208,7 +204,7 @@ class ThreadPort(Port):
         self, comm: tuple, members: tuple[int, ...], number: int, value: Any, call: str
     ) -> list[Any]:
         world, line = self.world, caller_line()
-        begin = self.clock.now if self.clock.link else self.seconds()
+        begin = self.clock.now if self.clock.virtual else self.seconds()
         with world.lock:
             world.check()
             met = world.meetings.setdefault((comm, number), {})
@@ -219,9 +215,9 @@ class ThreadPort(Port):
                     world.ports[member].wake_if_ready()
         blocked = Blocked(self, call, (), met, members, line)
         self.sleep(blocked)
-        if self.clock.link:
+        if self.clock.virtual:
             self.clock.now = max(clock for _, clock in met.values())
-        end = self.clock.now if self.clock.link else self.seconds()
+        end = self.clock.now if self.clock.virtual else self.seconds()
         self.waited(call, [], begin, end, line)
         return [met[member][0] for member in members]
 
@@ -245,7 +241,7 @@ class ThreadPort(Port):
 
     def compute(self, comm: tuple, seconds: float, line: Line) -> None:
         self.world.check()
-        if self.clock.link:
+        if self.clock.virtual:
             start = self.clock.now
             end = self.clock.now = start + seconds
         else:

@@ -1,0 +1,302 @@
+"""One simulated rank's end: the same operations as on threads, on a virtual clock."""
+
+from collections import deque
+from collections.abc import Sequence
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import greenlet
+import torch
+
+from counterpoint.models import Route
+from counterpoint.ranks.clock import PortClock
+from counterpoint.ranks.deadlock import Blocked, mismatch
+from counterpoint.ranks.matching import misfit, store
+from counterpoint.ranks.port import Port, Sampler, caller_line
+from counterpoint.ranks.request import UNKNOWN_CHUNK, Request
+from counterpoint.trace import Line, Recorder
+
+if TYPE_CHECKING:
+    from counterpoint.ranks.simulated import Simulation
+
+
+class Channel:
+    """Messages from one rank to another, of one communicator and tag, in order.
+
+    `sent`: what has left and not been taken, each either a `Request` or, from the quick way of `fast.py`,
+    a tuple. `wanted`: receives that were posted first. `reader`: the rank that waits in a quick receive.
+    """
+
+    __slots__ = (
+        "beta_in", "beta_out", "beta_slowest", "delay", "direct", "hold", "reader", "route", "sent", "wanted",
+    )  # fmt: skip
+
+    def __init__(self, route: Route) -> None:
+        self.direct = len(route.links) == 2
+        self.hold, self.delay = route.hold, route.delay
+        self.beta_out, self.beta_in = route.betas[0], route.betas[-1]
+        self.beta_slowest = max(route.betas)
+        self.sent: deque = deque()
+        self.wanted: deque[Request] = deque()
+        self.reader: SimulatedPort | None = None
+        self.route = route
+
+
+class RouteClock(PortClock):
+    """Steps and seconds of a rank's port, where a message's times come from its route.
+
+    A message that may leave at t starts at s = max(t, way out free, links on the way free), holds each link
+    until s + hold + n * its beta, and the way in, from when that is free, likewise; it arrives delay + n *
+    (the slowest beta) after it got the way in. The two ways are this rank's own, so they need no turn.
+    """
+
+    __slots__ = ("gamma", "overhead")
+
+    def __init__(self, gamma: float, overhead: float | None) -> None:
+        super().__init__(None)
+        self.virtual = True
+        self.gamma, self.overhead = gamma, overhead
+
+    def post_send(self, send: Request) -> None:
+        self.last_send = send.step = 1 + max(self.last_send, self.last_receive)
+        send.ready = self.now
+
+    def complete_send(self, send: Request) -> tuple[float, float]:
+        self.now = max(self.now, send.end)
+        return send.start, send.end
+
+    def complete_receive(self, receive: Request) -> tuple[float, float]:
+        send = receive.match
+        assert send is not None
+        self.last_receive = receive.step = max(self.last_receive + 1, send.step)
+        return self.arrive(receive.link.route, send.nbytes, send.start, bool(receive.op))
+
+    def leave(self, route: Route, nbytes: int, when: float, free: list[float]) -> tuple[float, float]:
+        """(start, when the sender is done with it) of a message that may leave at `when`."""
+        start = when if when > self.out_free else self.out_free
+        links = route.links
+        if len(links) > 2:
+            for link in links[1:-1]:
+                if free[link] > start:
+                    start = free[link]
+            for link, beta in zip(links[1:-1], route.betas[1:-1], strict=True):
+                free[link] = start + route.hold + nbytes * beta
+        self.out_free = start + route.hold + nbytes * route.betas[0]
+        return start, self.out_free if self.overhead is None else start + self.overhead
+
+    def arrive(self, route: Route, nbytes: int, start: float, reduced: bool) -> tuple[float, float]:
+        """(when the message gets the way in, when it is here and reduced)."""
+        into = start if start > self.in_free else self.in_free
+        end = into + route.delay + nbytes * max(route.betas)
+        reduction = nbytes * self.gamma if reduced else 0.0
+        self.in_free = into + route.hold + nbytes * route.betas[-1] + reduction
+        self.now = (end if end > self.now else self.now) + reduction
+        return into, self.now
+
+
+class SimulatedPort(Port):
+    """One rank of a `Simulation`."""
+
+    def __init__(
+        self,
+        world: "Simulation",
+        rank: int,
+        recorder: Recorder | None,
+        sampler: Sampler | None,
+        slowness: float,
+        jitter: float,
+        random: Random,
+    ) -> None:
+        super().__init__(rank, recorder, None, sampler)
+        self.world = world
+        self.clock: RouteClock = RouteClock(world.network.gamma, world.network.overhead or None)
+        self.slowness, self.jitter, self.random = slowness, jitter, random
+        self.greenlet: greenlet.greenlet | None = None
+        self.outgoing: dict[tuple, Channel] = {}
+        """This rank's channels: (communicator, dest, tag)."""
+
+    def seconds(self) -> float:
+        return self.clock.now
+
+    def channel(self, comm: tuple, source: int, dest: int, tag: int) -> Channel:
+        """The channel from `source` to `dest`, kept by the sender."""
+        outgoing = self.world.ports[source].outgoing
+        key = (comm, dest, tag)
+        found = outgoing.get(key)
+        if found is None:
+            found = outgoing[key] = Channel(self.world.network.route(source, dest))
+        return found
+
+    def isend(self, comm: tuple, tensor: torch.Tensor, dest: int, tag: int, call: str) -> Request:
+        world = self.world
+        world.check()
+        tensor = tensor.detach() if tensor.requires_grad else tensor
+        send = Request(self, call, comm, dest, tag, tensor, caller_line())
+        send.synchronous = send.nbytes >= world.eager_limit
+        self.posted_send(send)
+        if self.sampler is not None:
+            self.sampler(self.rank, send.row, send, self)
+        channel = self.channel(comm, self.rank, dest, tag)
+        send.link = channel
+        if not send.synchronous:
+            self.take_turn(channel.route)
+            send.start, send.end = self.clock.leave(
+                channel.route, send.nbytes, send.ready, world.free
+            )
+            if not tensor.is_meta:
+                send.tensor = tensor.clone()
+            send.done = True
+        if channel.wanted:
+            receive = channel.wanted.popleft()
+            receive.match, send.match = send, receive
+            self.move(send, receive)
+        else:
+            channel.sent.append(send)
+            if channel.reader is not None:
+                world.wake(channel.reader, self.clock.now)
+                channel.reader = None
+        return send
+
+    def irecv(
+        self, comm: tuple, tensor: torch.Tensor, source: int, tag: int, call: str, op: str = ""
+    ) -> Request:
+        self.world.check()
+        tensor = tensor.detach() if tensor.requires_grad else tensor
+        receive = Request(self, call, comm, source, tag, tensor, caller_line(), op)
+        self.posted_receive(receive)
+        channel = self.channel(comm, source, self.rank, tag)
+        receive.link = channel
+        if channel.sent:
+            send = channel.sent.popleft()
+            if type(send) is tuple:
+                send = self.world.ports[source].as_request(comm, self.rank, tag, send)
+            receive.match, send.match = send, receive
+            self.move(send, receive)
+        else:
+            channel.wanted.append(receive)
+        return receive
+
+    def as_request(self, comm: tuple, dest: int, tag: int, quick: tuple) -> Request:
+        """A message that left the quick way, as a request."""
+        ready, tensor, step, message, line = quick
+        send = Request(self, "send", comm, dest, tag, tensor, line)
+        send.ready = send.start = ready
+        send.step, send.message, send.done = step, message, True
+        return send
+
+    def take_turn(self, route: Route) -> None:
+        """Before touching links that others share: let every rank whose clock is earlier go first."""
+        world = self.world
+        if len(route.links) > 2:
+            while world.heap and world.heap[0][0] < self.clock.now:
+                world.wake(self, self.clock.now)
+                world.give_way(self)
+
+    def move(self, send: Request, receive: Request) -> None:
+        """Both ends are there: a synchronous message may leave now; then its data is here."""
+        world = self.world
+        if error := misfit(send, receive):
+            world.fail(error)
+            world.check()
+        if send.synchronous:
+            sender = send.port
+            assert isinstance(sender, SimulatedPort)
+            route = send.link.route
+            self.take_turn(route)
+            when = max(send.ready, receive.ready) + world.handshake
+            send.start, send.end = sender.clock.leave(route, send.nbytes, when, world.free)
+            send.done = True
+        if not receive.tensor.is_meta:
+            store(receive.tensor, send.tensor, receive.op)
+        receive.done = True
+        for request in (send, receive):
+            port = request.port
+            assert isinstance(port, SimulatedPort)
+            port.wake_if_ready(self.clock.now)
+
+    def wake_if_ready(self, when: float) -> None:
+        if self.blocked is not None and self.blocked.ready():
+            self.blocked = None
+            self.world.wake(self, max(when, self.clock.now))
+
+    def wait(self, requests: Sequence[Request], call: str) -> None:
+        for request in requests:
+            if not request.done:
+                self.sleep(Blocked(self, call, requests, line=caller_line()))
+                break
+        for request in requests:
+            if not request.observed:
+                before = self.clock.now
+                self.observed(request)
+                self.idled(request, before, call)
+
+    def idled(self, request: Request, before: float, call: str) -> None:
+        """Record the time between the call and the start of the transfer."""
+        if self.recorder is not None:
+            row = request.row if request.call == "send" else -1
+            begins = self.recorder.start_of(self.rank, row)
+            if begins > before:
+                self.waited(call, [request.peer], before, begins, request.line)
+
+    def sleep(self, blocked: Blocked) -> None:
+        """Give way until `blocked` is ready."""
+        self.world.check()
+        if not blocked.ready():
+            self.blocked = blocked
+            self.world.give_way(self)
+
+    def test(self, request: Request) -> bool:
+        world = self.world
+        world.check()
+        if not request.done and world.heap:  # whoever polls lets time go by
+            self.clock.now = max(self.clock.now, world.heap[0][0])
+            world.wake(self, self.clock.now)
+            world.give_way(self)
+        if request.done and not request.observed:
+            self.observed(request)
+        return request.done
+
+    def exchange(
+        self, comm: tuple, members: tuple[int, ...], number: int, value: Any, call: str
+    ) -> list[Any]:
+        world, line, begin = self.world, caller_line(), self.clock.now
+        world.check()
+        met = world.meetings.setdefault((comm, number), {})
+        met[self.rank] = (value, self.clock.now)
+        if len(met) == len(members):
+            del world.meetings[comm, number]
+            latest = max(clock for _, clock in met.values())
+            for member in members:
+                world.ports[member].wake_if_ready(latest)
+        self.sleep(Blocked(self, call, (), met, members, line))
+        self.clock.now = max(clock for _, clock in met.values())
+        self.waited(call, [], begin, self.clock.now, line)
+        return [met[member][0] for member in members]
+
+    def agree(self, comm: tuple, members: tuple[int, ...], number: int, signature: tuple) -> None:
+        world = self.world
+        world.check()
+        said = world.announced.setdefault((comm, number), {})
+        said[self.rank] = (signature, caller_line())
+        first = next(iter(said.values()))[0]
+        if signature != first or len(said) == len(members):
+            if len(said) == len(members) and all(s == first for s, _ in said.values()):
+                del world.announced[comm, number]
+                return
+            if len(said) == len(members):
+                world.fail(mismatch(world.announced, world.ports))  # type: ignore[arg-type]
+                world.check()
+            self.sleep(Blocked(self, "agree", (), said, members, caller_line()))
+
+    def compute(self, comm: tuple, seconds: float, line: Line) -> None:
+        self.world.check()
+        start = self.clock.now
+        seconds *= self.slowness
+        if self.jitter:
+            seconds *= 1.0 + self.jitter * self.random.random()
+        self.clock.now = end = start + seconds
+        if self.recorder is not None:
+            self.recorder.add(
+                None, comm, self.rank, -1, "compute", "", 0, 0, 0, start, end, self.phase, UNKNOWN_CHUNK,
+                line,
+            )  # fmt: skip
