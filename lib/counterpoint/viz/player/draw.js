@@ -4,7 +4,7 @@ const rankColor = (rank, ranks) =>
   ranks <= RANK_COLORS.length ? RANK_COLORS[rank] : `hsl(${60 + (285 * rank) / ranks} 48% ${rank % 2 ? 54 : 62}%)`;
 
 function readTheme(root) {
-  const flag = document.body.dataset.jpThemeLight ?? outerTheme();
+  const flag = document.body.dataset.jpThemeLight ?? outerBody()?.dataset.jpThemeLight;
   const dark = flag == null ? matchMedia("(prefers-color-scheme: dark)").matches : flag === "false";
   root.dataset.theme = dark ? "dark" : "light";
   const style = getComputedStyle(root), T = { dark, font: style.getPropertyValue("--cp-font").trim() || "sans-serif" };
@@ -13,8 +13,8 @@ function readTheme(root) {
   return T;
 }
 
-function outerTheme() {                             // inside an exported frame, JupyterLab's body is outside
-  try { return parent.document.body.dataset.jpThemeLight; } catch { return undefined; }
+function outerBody() {                              // inside a saved output's frame, JupyterLab's body is outside
+  try { return parent === window ? null : parent.document.body; } catch { return null; }
 }
 
 function write(ctx, T, words, x, y, { size = 10.5, bold = 0, align = "left", color = T.ink, halo = 0 } = {}) {

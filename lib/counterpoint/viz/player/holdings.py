@@ -45,7 +45,9 @@ class Holdings:
 def holdings(trace: Trace, provenance: Provenance | None) -> Holdings:
     """The contents of `trace`, as far as `provenance` knows them."""
     if provenance is None:
-        return _unknown(trace, "no provenance was given")
+        return _unknown(trace, "not known")
+    if not provenance.exact:
+        return _unknown(trace, "not known, since the function does more than add and move its inputs")
     mapping, note = match(trace, provenance)
     if not mapping and note:
         return _unknown(trace, note)

@@ -33,7 +33,7 @@ function drawMatrix(ctx, T, film, counts, pair) {
 // arriving + had = now has, for the message's first chunk; a copy crosses out what was there.
 function drawSum(ctx, T, film, m) {
   ctx.clearRect(0, 0, ctx.W, ctx.H);
-  const p = film.ranks, w = 28, gap = (ctx.W - 3 * w) / 3, y = 17, h = ctx.H - y - 17;
+  const p = film.ranks, w = Math.min(28, ctx.W / 3 - 15), gap = (ctx.W - 3 * w) / 3, y = 17, h = ctx.H - y - 17;
   if (!m) return;
   const [had, now] = [film.vector(m.had[0] ?? -1), film.vector(m.now[0] ?? -1)], arrives = film.vector(m.carries[0] ?? -1);
   const grows = m.effect === "adds";
@@ -59,6 +59,6 @@ function drawSum(ctx, T, film, m) {
 
 function heldWords(vector, ranks) {
   if (!vector) return "?";
-  if (vector.kind === "twice") return "too often";
-  return vector.kind === "complete" && ranks > 1 ? "complete" : `${vector.held} of ${ranks}`;
+  if (vector.kind === "twice") return `×${vector.counts.reduce((a, b) => Math.max(a, b), 0)}`;
+  return vector.kind === "complete" && ranks > 1 ? `all ${ranks}` : `${vector.held} of ${ranks}`;
 }

@@ -88,11 +88,11 @@ function bend(g, A, B, m) {
   }
   else if (g.view === "ring" && dy < 8 && dx > 1.7 * g.w + 90) M.y += Math.sign(g.cy - M.y || 1) * (g.h / 2 + 34);
   else if (g.view === "tree" && dy > g.h) M.y = (Math.min(S.y, D.y) + Math.max(S.y, D.y) - (g.slots ? 16 : 0) + (g.numbers ? 12 : 0)) / 2;
-  else if (g.view === "row") M.y -= 50 + Math.min(110, 0.2 * dx);
+  else if (g.view === "row") M.y -= 78 + Math.min(96, 0.18 * Math.max(0, dx - 1.5 * g.w));
   if (g.twoWay.has(`${m.dest}>${m.source}`)) {        // messages that cross keep to their right
     const far = Math.hypot(D.x - S.x, D.y - S.y) || 1;
-    M.x -= (26 * (D.y - S.y)) / far;
-    M.y += (26 * (D.x - S.x)) / far;
+    M.x -= (34 * (D.y - S.y)) / far;
+    M.y += (34 * (D.x - S.x)) / far;
   }
   const K = { x: 2 * M.x - (A.x + B.x) / 2, y: 2 * M.y - (A.y + B.y) / 2 };
   const mix = (a, k, b, u) => (1 - u) ** 2 * a + 2 * u * (1 - u) * k + u * u * b;

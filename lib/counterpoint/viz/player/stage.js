@@ -57,7 +57,7 @@ function paintRingArrows(ctx, T, film, g) {
   const way = film.messages[0] ? (film.messages[0].dest - film.messages[0].source + film.ranks) % film.ranks : 1;
   for (let rank = 0; rank < film.ranks; rank++) {
     const next = (rank + way) % film.ranks;
-    if (film.ranks < 3) continue;
+    if (film.ranks < 5) continue;
     const [a, b] = rim(g, rank, next);
     if (Math.hypot(b[0] - a[0], b[1] - a[1]) < 14) continue;
     stroke(ctx, T.rule, 1, [a, b]);
@@ -137,7 +137,7 @@ function drawFlight(ctx, T, film, g, m, u, { strong = false, bad = false } = {})
     ctx.restore();
     return { m, x: at.x, y: at.y, r: 9 };
   }
-  const cells = m.cells.length || 1, most = g.tree ? 40 : 54, h = clamp(g.flat ? 20 : g.h * 0.72, 14, g.tree ? 26 : 38);
+  const cells = m.cells.length || 1, most = g.tree ? 40 : film.cells > 1 ? 54 : 34, h = clamp(g.flat ? 20 : g.h * 0.72, 14, g.tree ? 26 : 38);
   const each = clamp(g.flat ? 10 : g.cw, Math.min(10, most / cells), Math.max(10, most / cells)), w = Math.min(most, each * cells);
   const x = at.x - w / 2, y = at.y - h / 2;
   ctx.fillStyle = T.bg;

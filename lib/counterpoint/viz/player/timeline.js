@@ -15,11 +15,11 @@ function messageBars(film, B, m) {                  // {send: [x, y, w, h], take
     const bar = (x, r, h) => [x, B.top(r) + inset(h), w, h - 2 * inset(h)];
     return { send: bar(B.x(Math.min(m.step, B.end) - 1) + pad, m.source, sh), take: m.taken == null ? null : bar(B.x(m.taken) - pad - w, m.dest, dh) };
   }
-  const span = ([a, b]) => [B.x(a), Math.max(2, B.x(b) - B.x(a))];
-  const [sx, sw] = span(m.sending), send = [sx, B.top(m.source) + inset(sh), sw, sh / 2 - inset(sh)];
+  const span = ([a, b]) => [B.x(a) + 0.5, Math.max(2, B.x(b) - B.x(a) - 1)];
+  const [sx, sw] = span(m.sending), send = [sx, B.top(m.source) + inset(sh), sw, sh / 2 - inset(sh) - (sh > 6 ? 0.5 : 0)];
   if (!m.taking) return { send, take: null };
   const [dx, dw] = span(m.taking);
-  return { send, take: [dx, B.top(m.dest) + dh / 2, dw, dh / 2 - inset(dh)] };
+  return { send, take: [dx, B.top(m.dest) + dh / 2 + (dh > 6 ? 0.5 : 0), dw, dh / 2 - inset(dh) - (dh > 6 ? 0.5 : 0)] };
 }
 
 function paintTimeline(ctx, T, film, B, focus) {

@@ -94,8 +94,8 @@ function sourceRows(film, line, on) {                // `on`: what this line did
   return `<div class="cp-file">${on} <b>${escapeText(line.label)}</b></div><pre>${rows}</pre>`;
 }
 
-function legendItems(film) {
-  const kinds = film.kinds(), many = film.ranks > 16, effects = new Set(film.messages.map(m => m.effect || (m.action && "stores"))), spans = Object.values(film.raw.idle).flat();
+function legendItems(film, axis) {
+  const kinds = film.kinds(), many = film.ranks > 16, effects = new Set(film.messages.map(m => m.effect || (m.action && "stores"))), spans = film.raw.idle[axis];
   return [
     [film.raw.known && !many, "slot", "one rank’s contribution"], [film.raw.known && many, "tone", "how many ranks are contained"],
     [film.raw.sums && kinds.has("complete") && !many, "whole", "complete"], [kinds.has("twice"), "twice", "counted too often"],
