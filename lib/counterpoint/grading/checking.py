@@ -15,11 +15,12 @@ from counterpoint.grading.picture import picture
 from counterpoint.grading.progress import Progress
 from counterpoint.grading.verdict import Score, Verdict, show
 
+DEFAULT = Limits()
 OWN = ("counterpoint/collectives/", "torch/distributed/")
 """Where the lines lie that an answer may not have its messages sent from."""
 
 
-def check(name: str, answer: Any, *, limits: Limits = Limits()) -> Verdict:  # noqa: B008
+def check(name: str, answer: Any, *, limits: Limits = DEFAULT) -> Verdict:
     """Grade `answer`, the learner's function, as the exercise `name`; show the verdict and return it.
 
     The function runs on many ranks, lengths and dtypes in a process of its own, at most 20 seconds and
@@ -40,8 +41,8 @@ def grade_answer(
     name: str,
     answer: Any,
     *,
-    limits: Limits = Limits(),
-    child: Child = CHILD,  # noqa: B008
+    limits: Limits = DEFAULT,
+    child: Child = CHILD,
 ) -> Verdict:
     """`check` without its surroundings: nothing is shown and nothing kept."""
     if not isinstance(name, str) or name not in registry.exercises():
@@ -149,10 +150,13 @@ class Check:
             lines = sorted(set(stopped.lines))
             at = ", ".join(f"line {number} (`{text}`)" for number, text in lines[:2])
             where = f" It was at your {at}." if at else ""
-            done = f" {len(attempts)} of {len(self.exercise.cases)} runs were done." if attempts else ""
+            done, asks = "", "Does that loop ever end?"
+            if attempts:
+                done = f" {len(attempts)} of {len(self.exercise.cases)} runs were done."
+                asks = "Is it slow there (printing is), or endless?"
             return (
                 f"your function was **still running after {self.limits.seconds:g} seconds**, with {case}, so "
-                f"it was ended.{done}{where} Does that loop ever end?"
+                f"it was ended.{done}{where} {asks}"
             )
         if stopped.why == "broken":
             return f"the process that ran your function failed: {stopped.detail}"
