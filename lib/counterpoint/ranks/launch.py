@@ -18,7 +18,7 @@ from counterpoint.ranks.port import Sampler
 from counterpoint.ranks.run import Run
 from counterpoint.ranks.setting import ThreadState
 from counterpoint.ranks.threads import World
-from counterpoint.trace import Recorder
+from counterpoint.trace import Recorder, place_of
 
 GRACE = 5.0
 """Seconds that a stopped rank may take to come back from code that cannot be interrupted."""
@@ -193,7 +193,7 @@ def _first(rank: int, error: BaseException, world: World) -> BaseException:
         return world.failure  # one of many copies of the error that ended the run
     frames = traceback.extract_tb(error.__traceback__)
     where = next((f for f in reversed(frames) if "counterpoint" not in f.filename), None)
-    place = f" ({where.filename}:{where.lineno}: {where.line})" if where else ""
+    place = f" ({place_of(where.filename, where.lineno or 0)}: {where.line})" if where else ""
     failed = RankFailed(f"rank {rank} raised {type(error).__name__}: {error}{place}", rank)
     failed.__cause__ = error
     return failed

@@ -20,7 +20,7 @@ from counterpoint.ranks.errors import CommError, MismatchError, RankStopped
 from counterpoint.ranks.ops import reduce_into
 from counterpoint.ranks.port import Port, Sampler, caller_line
 from counterpoint.ranks.request import Request
-from counterpoint.trace import Line, Recorder
+from counterpoint.trace import Line, Recorder, place_of
 
 
 class World:
@@ -297,4 +297,4 @@ def _store(target: torch.Tensor, source: torch.Tensor, op: str) -> None:
 
 def _place(request: Request) -> str:
     file, number, code = place(request.line)
-    return f"  rank {request.port.rank} {request.call}, {file}:{number}: {code}"
+    return f"  rank {request.port.rank} {request.call}, {place_of(file, number)}: {code}"
