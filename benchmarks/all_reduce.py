@@ -33,8 +33,8 @@ NAMES = {"gloo": "gloo", "openmpi": "OpenMPI"}
 ITEM = torch.float32.itemsize
 CACHED = 16 << 20
 """From this size on nobody gets a call to warm up: the vectors do not stay in a cache anyway."""
-QUICK_SECONDS = 30.0
-"""After so long --quick takes one round of what is left."""
+QUICK_SECONDS = 25.0
+"""After so long --quick takes a single turn of what is left."""
 
 
 def ours(comm: Comm) -> Seat:
@@ -109,7 +109,8 @@ def row(ranks: int, nbytes: int, times: dict[str, Timing]) -> dict[str, Any]:
         "us": {name: round(value, 2) for name, value in us.items()},
         "least_us": {name: round(timing.least * 1e6, 2) for name, timing in times.items()},
         "most_us": {name: round(timing.most * 1e6, 2) for name, timing in times.items()},
-        "calls_a_round": {name: timing.iters for name, timing in times.items()},
+        "calls_a_turn": {name: timing.iters for name, timing in times.items()},
+        "rounds": min(timing.turns for timing in times.values()),
         "auto": cheapest(ranks, nbytes // ITEM, ITEM),
         "best": best,
         "over": {

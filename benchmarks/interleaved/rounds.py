@@ -15,7 +15,9 @@ class Timing:
     least: float
     most: float
     iters: int
-    """Calls in a round."""
+    """Calls in a turn."""
+    turns: int
+    """One in each round."""
 
 
 def interleave(
@@ -28,13 +30,14 @@ def interleave(
     """Time every contestant once a round. A contestant is `seconds(iters)`: one call's time, averaged.
 
     segment: seconds that a contestant's turn should last: its first, uncounted turn of one call decides how
-    many calls that takes. enough(done): whether to stop after `done` rounds, before `rounds` of them.
-    Every other round goes backwards, so nobody always comes after the same.
+    many calls that takes. enough(done): whether to stop after `done` rounds, before `rounds` of them; if
+    already after none, the first turns are what counts. Every other round goes backwards, so nobody always
+    comes after the same.
     """
-    iters = {
-        name: max(1, min(MOST_CALLS, round(segment / max(seconds(1), 1e-9))))
-        for name, seconds in contestants.items()
-    }
+    first = {name: seconds(1) for name, seconds in contestants.items()}
+    if enough(0):
+        return {name: Timing(each, each, each, 1, 1) for name, each in first.items()}
+    iters = {name: max(1, min(MOST_CALLS, round(segment / max(each, 1e-9)))) for name, each in first.items()}
     taken: dict[str, list[float]] = {name: [] for name in contestants}
     for done in range(1, rounds + 1):
         order = list(contestants)
@@ -43,6 +46,6 @@ def interleave(
         if enough(done):
             break
     return {
-        name: Timing(statistics.median(times), min(times), max(times), iters[name])
+        name: Timing(statistics.median(times), min(times), max(times), iters[name], len(times))
         for name, times in taken.items()
     }

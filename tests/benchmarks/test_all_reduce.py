@@ -62,7 +62,7 @@ def test_every_row_has_every_contestant_or_the_reason_is_kept(ran):
 
 def test_ratios_are_our_time_over_theirs():
     seconds = {"star": 4, "tree": 3, "ring": 2, "auto": 8, "gloo": 16, "openmpi": 1, "copy": 0.5}
-    row = all_reduce.row(2, 64, {name: Timing(each, each, each, 1) for name, each in seconds.items()})
+    row = all_reduce.row(2, 64, {name: Timing(each, each, each, 1, 1) for name, each in seconds.items()})
     assert row["best"] == "ring"
     assert row["over"]["gloo"] == {"star": 0.25, "tree": 0.188, "ring": 0.125, "auto": 0.5, "best": 0.125}
     assert row["over"]["openmpi"]["best"] == 2

@@ -122,6 +122,11 @@ def test_rounds_end_when_it_is_enough():
     assert len(turns) == 1 + 2
 
 
+def test_when_time_is_up_before_the_first_round_the_first_turn_counts():
+    timing = interleave({"a": lambda iters: 2.0}, rounds=9, segment=1, enough=lambda done: True)["a"]
+    assert (timing.median, timing.iters, timing.turns) == (2.0, 1, 1)
+
+
 def test_a_record_is_named_after_the_processor_and_the_day(tmp_path):
     about = {"machine": {"cpu": "Xeon(R) Gold 6 @ 2.10GHz", "cores": 4}, "date": "2026-12-01T10:00"}
     path = record.save("sort", about, tmp_path)
