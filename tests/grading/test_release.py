@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from counterpoint.grading import notebooks
 from counterpoint.grading.release import differing, write
 

@@ -57,7 +57,7 @@ def grade(names: tuple[str, ...], folders: tuple[Path, ...], form: str | None) -
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def progress(folder: Path | None, as_json: bool) -> None:
     """Show the points, attempts and hints kept in the workbook FOLDER."""
-    from counterpoint.grading.progress import table
+    from counterpoint.grading.record import table
 
     rows = table(folder or need_workbook())
     if as_json:

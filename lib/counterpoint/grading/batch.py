@@ -21,7 +21,7 @@ from typing import Any
 import counterpoint
 from counterpoint.grading import notebooks
 from counterpoint.grading.notebooks import EXERCISES, SOLUTIONS, Notebook
-from counterpoint.grading.progress import FOLDER_VARIABLE
+from counterpoint.grading.record import FOLDER_VARIABLE
 from counterpoint.grading.restore import restore
 from counterpoint.grading.verdict import PICTURES_VARIABLE
 from counterpoint.grading.workbook import course_source

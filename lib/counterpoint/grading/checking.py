@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from counterpoint.grading import diagnoses, judge, registry
+from counterpoint.grading import judge, registry
 from counterpoint.grading.answer import Unfit, inspect_answer, is_stub, pack
 from counterpoint.grading.child import Attempt, Child, Limits, Stopped
 from counterpoint.grading.child.process import CHILD
-from counterpoint.grading.diagnoses import Difference, Evidence, Finding
+from counterpoint.grading.diagnoses import Difference, Evidence
+from counterpoint.grading.diagnoses.general import diagnose
+from counterpoint.grading.diagnoses.patterns import pattern
 from counterpoint.grading.exercise import Exercise
 from counterpoint.grading.picture import picture
-from counterpoint.grading.progress import Progress
+from counterpoint.grading.record import Progress
 from counterpoint.grading.verdict import Score, Verdict, show
 
 DEFAULT = Limits()
@@ -97,9 +99,9 @@ class Check:
 
     def _told(self, evidence: Evidence, scores: list[Score]) -> Verdict:
         exercise, shown = self.exercise, evidence.shown
-        finding, comparison = self._finding(evidence), []
+        finding, comparison = diagnose(evidence), []
         if evidence.wrong:
-            message = " ".join(filter(None, [diagnoses.pattern(evidence), finding.sentence]))
+            message = " ".join(filter(None, [pattern(evidence), finding.sentence]))
             if not finding.sentence:
                 message = f"{message} {_unexplained(evidence)}".strip()
                 comparison = evidence.here[0].rows
@@ -115,15 +117,6 @@ class Check:
             picture=picture(evidence, finding.message, finding.sentence),
             caption=f"Your run with {shown.case}:",
         )  # fmt: skip
-
-    def _finding(self, evidence: Evidence) -> Finding:
-        known = self.exercise.diagnoses if evidence.wrong else self.exercise.remarks
-        general = diagnoses.GENERAL if evidence.wrong else ()
-        for diagnose in (*known, *general):
-            finding = diagnose(evidence)
-            if finding is not None:
-                return finding
-        return Finding("")
 
     def _evidence(
         self, attempts: list[Attempt], found: dict[int, list[Difference]], scores: list[Score]

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from counterpoint.grading import hint, progress, solution
-from counterpoint.grading.progress import FILE, Progress, table
+from counterpoint.grading.record import FILE, Progress, table
 from counterpoint.grading.registry import exercises
 
 WRITER = """
 import sys
-from counterpoint.grading.progress import Progress
+from counterpoint.grading.record import Progress
 which = sys.argv[1]
 progress = Progress.here()
 for i in range(40):
