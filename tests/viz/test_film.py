@@ -14,8 +14,16 @@ from counterpoint.viz.player.table import holds_table, message_table, state_at
 from counterpoint.viz.player.vectors import decode, encode
 
 from .runs import (
-    by_hand, explained, failed, ring, run, send_first, star, too_long, tree,
-)  # fmt: skip
+    by_hand,
+    explained,
+    failed,
+    ring,
+    run,
+    send_first,
+    star,
+    too_long,
+    tree,
+)
 
 
 def counts(made: dict, vector: int) -> list[int]:
@@ -99,7 +107,8 @@ def test_a_message_says_what_it_carries_and_what_it_does():
     assert first["carries"] == [{2: 1}]
     assert first["chunks"] == [2]
     assert first["phase"] == "reduce-scatter"
-    effects = dict(zip(map(tuple, zip(made["messages"]["source"], made["messages"]["step"], strict=True)), made["messages"]["effect"], strict=True))  # fmt: skip
+    m = made["messages"]
+    effects = {(m["source"][i], m["step"][i]): m["effect"][i] for i in range(len(m["id"]))}
     assert effects[2, 1] == "adds"
     assert effects[2, 6] == "replaces"
     last = next(r for r in rows if r["source"] == 2 and r["step"] == 6)

@@ -71,7 +71,9 @@ def _buffers(ax: Any, film: dict, state: list[list[int]], final: bool) -> None:
             frame = PolyCollection(frames[kind], facecolors="none", edgecolors=color, linewidths=0.8)
             ax.add_collection(frame)
     when = "at the end" if final else "at this moment"
-    who = "the slots of a chunk, from the left: ranks 0, 1, …" if ranks <= 16 else "the darker, the more ranks"
+    who = (
+        "the slots of a chunk, from the left: ranks 0, 1, …" if ranks <= 16 else "the darker, the more ranks"
+    )
     ax.set_title(
         f"what each rank holds {when} ({who})" if film["known"] else film["note"],
         fontsize=8.5, loc="left", color=LIGHT["muted"],
@@ -138,7 +140,7 @@ def _timeline(ax: Any, film: dict, axis: str, t: float) -> None:
             boxes.append(_box(got[0], low, got[1], 0.76 if axis == "step" else 0.36))
             colors.append(LIGHT["rule"] if m["effect"][i] == "adds" else "#e9edf1")
             arrows.append([(sent[0] + sent[1], source + 0.5), (got[0], dest + 0.5)])
-    blocked = {bad: [] for bad in (0, 1)}
+    blocked: dict[int, list] = {0: [], 1: []}
     for rank, a, b, _, word, bad in film["idle"][axis]:
         if word != "computes":
             blocked[bad].append(_box(a, rank + 0.14, max(b - a, 0), 0.72))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 _FILES = (
-    "film", "draw", "places", "stage", "timeline", "panels", "words", "table", "controls", "picture",
+    "film", "draw", "places", "stage", "flights", "timeline", "panels", "words", "table", "controls", "picture",
     "player",
 )  # fmt: skip
 _count = itertools.count(1)
