@@ -113,7 +113,7 @@ function cards(film, g, { w, h, spots, lift, tree }) {
     const card = g.card(r);
     return { x: card.x + w / 2, y: card.y + h / 2 };
   };
-  g.path = m => bend(g, from(g, m), into(g, m), m);
+  g.path = m => bend(film, g, from(g, m), into(g, m), m);
   return g;
 }
 
@@ -128,7 +128,7 @@ const from = (g, m) => centre(g, m.source, m.cells);
 const into = (g, m) => centre(g, m.dest, m.into.length ? m.into : m.cells);
 
 // A quadratic curve that passes, half-way, through the free space between the two cards.
-function bend(g, A, B, m) {
+function bend(film, g, A, B, m) {
   const S = g.middle(m.source),
     D = g.middle(m.dest),
     M = { x: (S.x + D.x) / 2, y: (S.y + D.y) / 2 };
@@ -137,7 +137,7 @@ function bend(g, A, B, m) {
   if (g.view === "ring" && dx < 0.9 * g.w && dy < 3 * g.h) {
     // one above the other: pass them on the inside
     M.x += Math.sign(g.cx - M.x) * (g.w / 2 + 24);
-    M.y += Math.sign(g.cy - M.y) * Math.min(14, Math.abs(g.cy - M.y));
+    M.y += Math.sign(g.cy - M.y) * Math.min(film.ranks > 8 ? 14 : 26, Math.abs(g.cy - M.y));
   } else if (g.view === "ring" && dy < 8 && dx > 1.7 * g.w + 90) M.y += Math.sign(g.cy - M.y || 1) * (g.h / 2 + 34);
   else if (g.view === "tree" && dy > g.h)
     M.y = (Math.min(S.y, D.y) + Math.max(S.y, D.y) - (g.slots ? 16 : 0) + (g.numbers ? 12 : 0)) / 2;
