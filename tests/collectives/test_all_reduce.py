@@ -248,10 +248,15 @@ def test_ranks_that_differ_are_told_which_is_the_odd_one(differ):
 
 
 def test_auto_takes_few_messages_when_small_and_few_bytes_when_large():
-    assert cheapest(8, 16, 4) == "tree"
+    assert ALGORITHMS[cheapest(8, 16, 4)][1](8, 16, 4).messages == 14
     assert cheapest(8, 1 << 24, 4) == "ring"
-    done = run("auto", exact(8, 16))
-    assert done.trace.totals().messages == 14
+    assert run("auto", exact(8, 16)).trace.totals().messages == 14
+
+
+def test_the_cheapest_on_a_link_is_the_one_whose_cost_says_so():
+    slow, latent = Link(beta=1e-9), Link(alpha=1e-3)
+    assert cheapest(8, 1000, 4, slow) == "ring"
+    assert cheapest(8, 1000, 4, latent) == "tree"
 
 
 def test_works_on_a_group_and_numbers_ranks_within_it():

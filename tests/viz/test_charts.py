@@ -2,6 +2,7 @@
 
 import base64
 import inspect
+import itertools
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -11,7 +12,7 @@ from counterpoint.collectives.ring import ring_all_reduce
 from counterpoint.collectives.star import star_all_reduce
 from counterpoint.ranks import launch
 from counterpoint.viz import byte_matrix, curves, show_source
-from counterpoint.viz.charts import COLORS, _bytes
+from counterpoint.viz.charts import COLORS, NAMES_APART
 
 
 def trace_of(algorithm, ranks=4):
@@ -31,6 +32,28 @@ def test_each_curve_has_its_name_at_its_end_and_no_legend():
     assert [text.get_text().strip() for text in axes.texts[:2]] == ["slow", "fast"]
     assert axes.get_legend() is None
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("size", "time")
+
+
+def test_names_of_lines_that_end_together_do_not_touch():
+    chart = curves(
+        ["a", "b"], {name: [0, value] for name, value in {"x": 1, "y": 1, "z": 1.01}.items()},
+        x_label="", y_label="", logarithmic=False, alt="",
+    )  # fmt: skip
+    (axes,) = chart.figure.axes
+    chart.figure.draw_without_rendering()
+    boxes = sorted((text.get_window_extent() for text in axes.texts), key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 for low, high in itertools.pairwise(boxes))
+    heights = sorted(text.get_position()[1] for text in axes.texts)
+    assert abs(heights[0] + heights[-1]) < NAMES_APART / 4  # to both sides alike
+
+
+def test_ticks_carry_their_unit():
+    chart = curves(
+        [1, 1e3, 1e6], {"t": [1e-6, 1e-3, 1]}, x_label="", y_label="", x_unit="B", y_unit="s", alt=""
+    )
+    (axes,) = chart.figure.axes
+    assert axes.xaxis.get_major_formatter()(1000) == "1 kB"
+    assert axes.yaxis.get_major_formatter()(1e-3) == "1 ms"
 
 
 def test_curves_differ_by_more_than_colour():
@@ -103,13 +126,6 @@ def test_the_words_of_a_matrix_name_the_busiest_rank():
 def test_a_run_without_messages_has_an_empty_matrix():
     (axes,) = byte_matrix(trace_of(ring_all_reduce, 1)).figure.axes
     assert not axes.patches
-
-
-@pytest.mark.parametrize(
-    "value, text", [(12, "12 B"), (4096, "4 KiB"), (1 << 21, "2 MiB"), (1 << 30, "1 GiB")]
-)
-def test_sizes_are_written_in_powers_of_1024(value, text):
-    assert _bytes(value) == text
 
 
 def test_a_source_is_shown_as_it_stands_with_its_place():

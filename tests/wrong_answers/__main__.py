@@ -2,9 +2,10 @@
 
 import sys
 
+from tests.wrong_answers.planted import planted
+
 from counterpoint.grading.checking import grade_answer
 from counterpoint.grading.child import Limits
-from tests.wrong_answers.planted import planted
 
 
 def main(arguments: list[str]) -> None:
@@ -17,7 +18,9 @@ def main(arguments: list[str]) -> None:
         missed = "" if wrong.says in verdict.message else "  !! not the sentence meant for it"
         message = " ".join(verdict.message.split())
         if markdown:
-            print(f"| {wrong.exercise} | {wrong.mistake} | {points} | {message.replace('|', chr(92) + '|')}{missed} |")
+            print(
+                f"| {wrong.exercise} | {wrong.mistake} | {points} | {message.replace('|', chr(92) + '|')}{missed} |"
+            )
         else:
             print(f"{wrong.exercise}: {wrong.mistake} ({points})\n    {message}{missed}")
 

@@ -123,14 +123,14 @@ def one_number(comm, tensor):
 
 WRONG = [
     ("works only for powers of two", powers_of_two, "works only for powers of two", 1),
-    ("drops a rank when p is not a power of two", skips_the_odd_one, "works only for powers of two", 1),
+    ("drops a rank when p is not a power of two", skips_the_odd_one, "works only for powers of two", 2),
     ("changes its input (aliased accumulator)", changes_its_input, "changes its input", 3),
-    ("returns None", returns_none, "Is the `return` missing?", 1),
+    ("returns None", returns_none, "Is the `return` missing?", 0),
     ("too many steps: a star", star, "that is the **star**", 5),
     ("too many steps: a chain", chain, "a **chain**", 5),
-    ("sends its own part, not its sum", sends_own_part, "should hold ranks {0, 1, 2, 3}", 1),
-    ("double counting", counts_twice, "counts rank 0", 1),
+    ("sends its own part, not its sum", sends_own_part, "should return ranks {0, 1, 2, 3}", 0),
+    ("double counting", counts_twice, "counts rank 0", 0),
     ("works in place, returns nothing", in_place_and_silent, "which must stay as it is", 0),
-    ("never ends: the distance does not grow", hangs, "A rank waits for one that has returned", 0),
-    ("returns one number", one_number, "it should be a tensor of", 1),
+    ("the distance never doubles", hangs, "A rank waits for one that has returned", 0),
+    ("returns one number", one_number, "it should be a tensor of", 0),
 ]

@@ -49,6 +49,6 @@ WRONG = [
     ("never receives", only_sends, "nobody took them", 0),
     ("receives into a copy", rebinds, "is still −1", 0),
     ("sends to itself", greets_itself, "it greets itself", 0),
-    ("aliased buffer: overwrites its own number", aliased, "`mine`", 0),
-    ("works only for four ranks", four_ranks, "With 3 ranks", 0),
+    ("aliased buffer: overwrites its own number", aliased, "it was overwritten", 0),
+    ("works only for four ranks", four_ranks, "With 3 ranks at your line", 0),
 ]

@@ -84,5 +84,5 @@ WRONG = [
     ("left and right swapped", swapped, "**swapped**", 0),
     ("only one direction", half, "nothing was received there", 0),
     ("sends to and receives from the same neighbour", wrong_partner, "wait for each other", 0),
-    ("works only for even p", only_even_sizes, "", 0),
+    ("right but too many steps where p is odd", only_even_sizes, "3 steps where 2 are enough", 3),
 ]

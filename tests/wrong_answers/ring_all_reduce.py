@@ -44,6 +44,16 @@ def twice_reduced(comm, tensor):
     reduce_scatter(comm, chunks)
 
 
+def adds_in_both(comm, tensor):
+    chunks = list(tensor.tensor_split(comm.size))
+    reduce_scatter(comm, chunks)
+    p, rank = comm.size, comm.rank
+    for step in range(p - 1):
+        comm.sendrecv_reduce(
+            chunks[(rank - step + 1) % p], (rank + 1) % p, chunks[(rank - step) % p], (rank - 1) % p
+        )
+
+
 def divides(comm, tensor):
     chunks = list(tensor.tensor_split(comm.size))
     reduce_scatter(comm, chunks)
@@ -98,9 +108,10 @@ WRONG = [
     ("missing phase: no reduce-scatter", second_phase_only, "**replaces** what was there", 0),
     ("dropped remainder", drops_the_remainder, "remainder is dropped", 1),
     ("works on a copy", in_a_copy, "written into a copy", 0),
-    ("double counting: reduces twice", twice_reduced, "counts rank", 0),
+    ("the first phase twice", twice_reduced, "pass on **what it has just received**", 0),
+    ("double counting: adds in the second phase too", adds_in_both, "counts rank", 0),
     ("divides by p", divides, "the mean", 0),
-    ("leaves out empty chunks", too_few_chunks, "", 0),
+    ("leaves out empty chunks", too_few_chunks, "wrong where some chunks are empty", 0),
     ("right but too many bytes: whole vectors", pass_the_whole, "whole vector", 4),
     ("right but too many bytes: a star", star, "the busiest rank sent", 4),
     ("calls the library's own", librarys_own, "leaves the work to the library", 0),

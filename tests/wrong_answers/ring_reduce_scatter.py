@@ -130,8 +130,8 @@ def polls_for_ever(comm, chunks):
 
 
 def prints_a_lot(comm, chunks):
-    for _ in range(100):
-        print("here", chunks)
+    for line in range(100):
+        print("here", line)
     plus_step(comm, chunks)
 
 
@@ -164,7 +164,7 @@ WRONG = [
     ("never ends: while True", never_ends, "still running after 2 seconds", 0),
     ("never ends: polls test()", polls_for_ever, "still running after 2 seconds", 0),
     ("prints a lot", prints_a_lot, "pass on **what it has just received**", 0),
-    ("sizes do not match", mismatched, "", 0),
+    ("the same chunks in every step", mismatched, "counts rank 1 three times", 0),
     ("asks for too much memory", asks_for_memory, "more memory than a check may use", 0),
     ("the answer is None", None, "Hand over the function itself", 0),
     ("the answer is a call's result", 3, "a function is wanted", 0),

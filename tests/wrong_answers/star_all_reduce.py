@@ -121,6 +121,14 @@ def always_float(comm, tensor):
 
 
 def raises(comm, tensor):
+    parts = []
+    if comm.rank == 0:
+        parts[1] = tensor
+    else:
+        comm.send(tensor, 0)
+
+
+def sends_elements(comm, tensor):
     if comm.rank == 0:
         for source in range(1, comm.size):
             comm.recv_reduce(tensor, source)
@@ -143,12 +151,13 @@ WRONG = [
     ("aliased buffer: one tensor p - 1 times", one_buffer, "may be **one** tensor", 0),
     ("the root answers too early", answers_early, "answers before it has heard everyone", 0),
     ("receives over the sum", overwrites, "**replaces** what was there", 0),
-    ("off-by-one: the last rank is forgotten", last_rank_forgotten, "has returned and will never receive", 0),
+    ("off-by-one: the last rank is forgotten", last_rank_forgotten, "**never received**", 0),
     ("the result in a copy", into_a_copy, "written into a copy", 0),
     ("send-first deadlock above the eager limit", everyone_to_everyone, "that was luck", 0),
-    ("right but too many bytes: all pairs", all_pairs, "travelled in all where", 3),
+    ("right but too many bytes: all pairs", all_pairs, "Every pair of ranks talks", 3),
     ("calls the library's own", librarys_own, "leaves the work to the library", 0),
     ("wrong dtype for a temporary", always_float, "`torch.zeros(n)` is always float32", 0),
-    ("raises", raises, "", 0),
+    ("sizes do not match", sends_elements, "the two ends of a message do not agree", 0),
+    ("raises", raises, "raised IndexError at your line", 0),
     ("an undefined name", misspelt, "name 'root' is not defined", 0),
 ]

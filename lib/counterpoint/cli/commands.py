@@ -3,19 +3,23 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 import counterpoint
+from counterpoint.cli.work import find_workbook, grade, plain_errors, progress, reset
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(counterpoint.__version__)
 def main() -> None:
     """A course and a library in parallel computing."""
+
+
+main.add_command(grade)
+main.add_command(progress)
+main.add_command(reset)
 
 
 @main.command()
@@ -32,8 +36,8 @@ def lab(folder: Path | None, no_browser: bool, port: int | None, make_only: bool
     from counterpoint.cli.lab import open_lab
     from counterpoint.grading.workbook import make_workbook
 
-    with _plain_errors():
-        report = make_workbook(folder or _workbook() or Path("workbook"))
+    with plain_errors():
+        report = make_workbook(folder or find_workbook() or Path("workbook"))
     click.echo(report)
     if not make_only:
         sys.exit(open_lab(report.folder, browser=not no_browser, port=port))
@@ -59,29 +63,6 @@ def doctor(as_json: bool) -> None:
 
 
 @main.command()
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False), required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def progress(folder: Path | None, as_json: bool) -> None:
-    """Show the points, attempts and hints kept in the workbook FOLDER."""
-    from counterpoint.grading.progress import table
-
-    rows = table(folder or _need_workbook())
-    if as_json:
-        click.echo(json.dumps(rows, indent=1))
-        return
-    width = max(len(row["name"]) for row in rows)
-    click.echo(f"{'topic':<16} {'exercise':<{width}}  points  attempts  hints")
-    for row in rows:
-        points = f"{row['points']}/{row['max_points']}"
-        click.echo(
-            f"{row['topic']:<16} {row['name']:<{width}}  {points:>6}  {row['attempts']:>8}  {row['hints']:>5}"
-            f"{'  passed' if row['passed'] else ''}"
-        )
-    got, most = (sum(row[key] for row in rows) for key in ("points", "max_points"))
-    click.echo(f"{got} of {most} points")
-
-
-@main.command()
 @click.argument("collective")
 @click.option("--ranks", type=click.IntRange(1), default=4, show_default=True)
 @click.option("--sizes", default="4KiB:64MiB", show_default=True, help="FROM:TO, doubling; or one.")
@@ -93,7 +74,7 @@ def bench(collective: str, ranks: int, sizes: str, algorithm: str, dtype: str, i
     from counterpoint import bench as table
 
     rows = []
-    with _plain_errors():
+    with plain_errors():
         where = f"{ranks} ranks as threads on {os.cpu_count()} cores"
         click.echo(f"# counterpoint {counterpoint.__version__} {collective} ({algorithm}), {where}")
         click.echo(table.HEADER)
@@ -106,27 +87,3 @@ def bench(collective: str, ranks: int, sizes: str, algorithm: str, dtype: str, i
     for line in table.summary(rows):
         click.echo(line)
     sys.exit(any(row.wrong for row in rows))
-
-
-def _workbook() -> Path | None:
-    """The workbook that we are in, or that lies here under its usual name."""
-    from counterpoint.grading.workbook import MARK, find_workbook
-
-    usual = Path("workbook")
-    return find_workbook() or (usual if (usual / MARK).is_dir() else None)
-
-
-def _need_workbook() -> Path:
-    workbook = _workbook()
-    if workbook is None:
-        raise click.ClickException("there is no workbook here: go to yours, or make one (counterpoint lab)")
-    return workbook
-
-
-@contextmanager
-def _plain_errors() -> Iterator[None]:
-    """A mistake in the arguments ends the command with its sentence, not with a traceback."""
-    try:
-        yield
-    except (ValueError, FileNotFoundError, FileExistsError) as error:
-        raise click.ClickException(str(error)) from error

@@ -1,6 +1,7 @@
 """All-reduce by name, and the choice of the algorithm by what each would cost."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import torch
 
@@ -15,8 +16,9 @@ ALGORITHMS: dict[str, tuple[Callable[..., torch.Tensor], Callable[[int, int, int
 }
 """Each algorithm's function `(comm, x, op)` for a 1-D tensor, and its `cost(p, count, itemsize)`."""
 
-THREADS = Link(alpha=20e-6, beta=1 / 6e9, gamma=0.0)
-"""Rank threads of one laptop, roughly: what "auto" weighs messages and bytes by."""
+PER_MESSAGE, PER_BYTE = 20e-6, 1 / 12e9
+"""Rank threads of one laptop, roughly: seconds of Python for a message, and seconds to copy a byte. The ranks
+take turns in Python, so every message counts, not only those on the critical path."""
 
 
 def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str = "auto") -> torch.Tensor:
@@ -45,6 +47,14 @@ def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str
     return tensor
 
 
-def cheapest(p: int, count: int, itemsize: int, link: Link = THREADS) -> str:
-    """The algorithm that takes least time on `link`; the first of equals."""
-    return min(ALGORITHMS, key=lambda name: ALGORITHMS[name][1](p, count, itemsize).seconds(link))
+@lru_cache(maxsize=1024)
+def cheapest(p: int, count: int, itemsize: int, link: Link | None = None) -> str:
+    """The algorithm that takes least time on `link` (default: on rank threads); the first of equals."""
+
+    def seconds(name: str) -> float:
+        cost = ALGORITHMS[name][1](p, count, itemsize)
+        if link is not None:
+            return cost.seconds(link)
+        return cost.messages * PER_MESSAGE + cost.path_bytes * PER_BYTE
+
+    return min(ALGORITHMS, key=seconds)

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from counterpoint.grading import diagnoses, judge, registry
+from counterpoint.grading import judge, registry
 from counterpoint.grading.answer import Unfit, inspect_answer, is_stub, pack
 from counterpoint.grading.child import Attempt, Child, Limits, Stopped
 from counterpoint.grading.child.process import CHILD
-from counterpoint.grading.diagnoses import Difference, Evidence, Finding
+from counterpoint.grading.diagnoses import Difference, Evidence
+from counterpoint.grading.diagnoses.general import diagnose
+from counterpoint.grading.diagnoses.patterns import pattern
 from counterpoint.grading.exercise import Exercise
 from counterpoint.grading.picture import picture
-from counterpoint.grading.progress import Progress
+from counterpoint.grading.record import Progress
 from counterpoint.grading.verdict import Score, Verdict, show
 
+DEFAULT = Limits()
 OWN = ("counterpoint/collectives/", "torch/distributed/")
 """Where the lines lie that an answer may not have its messages sent from."""
 
 
-def check(name: str, answer: Any, *, limits: Limits = Limits()) -> Verdict:  # noqa: B008
+def check(name: str, answer: Any, *, limits: Limits = DEFAULT) -> Verdict:
     """Grade `answer`, the learner's function, as the exercise `name`; show the verdict and return it.
 
     The function runs on many ranks, lengths and dtypes in a process of its own, at most 20 seconds and
@@ -40,8 +43,8 @@ def grade_answer(
     name: str,
     answer: Any,
     *,
-    limits: Limits = Limits(),
-    child: Child = CHILD,  # noqa: B008
+    limits: Limits = DEFAULT,
+    child: Child = CHILD,
 ) -> Verdict:
     """`check` without its surroundings: nothing is shown and nothing kept."""
     if not isinstance(name, str) or name not in registry.exercises():
@@ -96,9 +99,9 @@ class Check:
 
     def _told(self, evidence: Evidence, scores: list[Score]) -> Verdict:
         exercise, shown = self.exercise, evidence.shown
-        finding, comparison = self._finding(evidence), []
+        finding, comparison = diagnose(evidence), []
         if evidence.wrong:
-            message = " ".join(filter(None, [diagnoses.pattern(evidence), finding.sentence]))
+            message = " ".join(filter(None, [pattern(evidence), finding.sentence]))
             if not finding.sentence:
                 message = f"{message} {_unexplained(evidence)}".strip()
                 comparison = evidence.here[0].rows
@@ -114,15 +117,6 @@ class Check:
             picture=picture(evidence, finding.message, finding.sentence),
             caption=f"Your run with {shown.case}:",
         )  # fmt: skip
-
-    def _finding(self, evidence: Evidence) -> Finding:
-        known = self.exercise.diagnoses if evidence.wrong else self.exercise.remarks
-        general = diagnoses.GENERAL if evidence.wrong else ()
-        for diagnose in (*known, *general):
-            finding = diagnose(evidence)
-            if finding is not None:
-                return finding
-        return Finding("")
 
     def _evidence(
         self, attempts: list[Attempt], found: dict[int, list[Difference]], scores: list[Score]
@@ -149,10 +143,13 @@ class Check:
             lines = sorted(set(stopped.lines))
             at = ", ".join(f"line {number} (`{text}`)" for number, text in lines[:2])
             where = f" It was at your {at}." if at else ""
-            done = f" {len(attempts)} of {len(self.exercise.cases)} runs were done." if attempts else ""
+            done, asks = "", "Does that loop ever end?"
+            if attempts:
+                done = f" {len(attempts)} of {len(self.exercise.cases)} runs were done."
+                asks = "Is it slow there (printing is), or endless?"
             return (
                 f"your function was **still running after {self.limits.seconds:g} seconds**, with {case}, so "
-                f"it was ended.{done}{where} Does that loop ever end?"
+                f"it was ended.{done}{where} {asks}"
             )
         if stopped.why == "broken":
             return f"the process that ran your function failed: {stopped.detail}"

@@ -54,6 +54,16 @@ def whole_vector(evidence: Evidence) -> Finding | None:
     )
 
 
+def all_pairs(evidence: Evidence) -> Finding | None:
+    """Right, but every pair of ranks talks."""
+    p, messages = evidence.case.ranks, evidence.messages()
+    if p < 3 or len({(m.rank, m.peer) for m in messages}) < p * (p - 1):
+        return None
+    return Finding(
+        f"Every pair of ranks talks: {len(messages)} messages. One rank is enough to add up for all."
+    )
+
+
 def two_halves(evidence: Evidence) -> Finding | None:
     """Right, in twice the steps: some ranks send while the others receive, then the other way round."""
     p, messages = evidence.case.ranks, evidence.messages()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from counterpoint.models import Cost
+from counterpoint.trace import Totals
 
 if TYPE_CHECKING:
     from counterpoint.grading.diagnoses import Evidence, Finding
@@ -107,8 +107,8 @@ class Target:
     """A cost that the answer is asked to meet in every run: at most `most(case)`."""
 
     part: str
-    count: Callable[[Cost], int]
-    """Which of the counts it bounds; called with a `Cost` or with a trace's `Totals`."""
+    count: Callable[[Totals], int]
+    """Which of a trace's totals it bounds."""
     most: Callable[[Case], int]
     says: Callable[[Case, int, int], str]
     """The sentence for a miss: (case, counted, target)."""

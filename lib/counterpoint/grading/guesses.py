@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from counterpoint.grading.child.process import CHILD
-from counterpoint.grading.progress import Progress
+from counterpoint.grading.record import Progress
 
 UNITS = {
     "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9,

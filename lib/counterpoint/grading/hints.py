@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from counterpoint.grading import notebooks, registry
 from counterpoint.grading.exercise import Exercise
-from counterpoint.grading.progress import Progress
+from counterpoint.grading.record import Progress
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 

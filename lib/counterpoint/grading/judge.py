@@ -57,9 +57,12 @@ def points(
     """The points of each part, with the reason. Costs are counted once everything else is right."""
     targets = {target.part for target in exercise.targets}
     failed = {i for i, a in enumerate(attempts) if a.failure is not None}
-    scores = []
+    scores: list[Score] = []
     for part in exercise.parts:
         if part.name in targets:
+            continue
+        if scores and not scores[0].points:
+            scores.append(Score(part.name, 0, part.points, "judged once the result is right."))
             continue
         wrong = failed | {i for i, all_ in found.items() if any(d.want.part == part.name for d in all_)}
         scores.append(_result(part, attempts, wrong))

@@ -24,7 +24,8 @@ def read(path: Path) -> Notebook:
     """The notebook. Raises ValueError that names the file if it is none."""
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
-        notebook["cells"]  # noqa: B018
+        if not isinstance(notebook["cells"], list):
+            raise TypeError("cells is no list")
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not a notebook: {error}") from None
     return notebook

@@ -29,9 +29,8 @@ def picture(evidence: Evidence, message: int, sentence: str) -> Callable[[], Any
             cycle=failure.cycle if failure is not None else (),
             verdict=verdict if message >= 0 or failure is not None else None,
         )
-        messages = player.film["messages"]
-        if message in messages["id"]:
-            player.t = float(messages["step"][messages["id"].index(message)][0])
+        if message in player.film["messages"]["id"]:
+            player.at_message(message)
         return player
 
     return make

@@ -1,7 +1,7 @@
 """exercises/ is generated from solutions/ by nbgrader, and committed: this writes it, or compares.
 
-    python -m counterpoint.grading.release            write exercises/
-    python -m counterpoint.grading.release --check    say what differs; exit status 1 if anything does
+python -m counterpoint.grading.release            write exercises/
+python -m counterpoint.grading.release --check    say what differs; exit status 1 if anything does
 """
 
 import filecmp

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,6 +11,8 @@ from typing import Any
 
 MIME = "application/vnd.counterpoint.verdict+json"
 """The batch grader finds a verdict's parts and sentence under this name in a cell's output."""
+PICTURES_VARIABLE = "COUNTERPOINT_PICTURES"
+"""Set to "off" it leaves out the player, where nobody is there to look."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,8 @@ def show(verdict: Verdict) -> None:
     from IPython.display import display
 
     display(verdict)
+    if os.environ.get(PICTURES_VARIABLE) == "off":
+        return
     player = verdict.player
     if player is not None:
         if verdict.caption:

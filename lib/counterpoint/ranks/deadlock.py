@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from counterpoint.ranks.errors import DeadlockError, MismatchError, Waiting
 from counterpoint.ranks.request import Request
-from counterpoint.trace import Line
+from counterpoint.trace import Line, place_of
 
 if TYPE_CHECKING:
     from counterpoint.ranks.port import Port
@@ -124,7 +124,7 @@ def mismatch(announced: dict[tuple, dict[int, tuple]], ports: "Sequence[Port]") 
         lines = [f"{head} (the communicator's number {number}):"]
         for rank, (signature, line) in sorted(said.items()):
             file, where, code = place(line)
-            lines.append(f"  rank {rank}: {spell(signature)}, {file}:{where}: {code}")
+            lines.append(f"  rank {rank}: {spell(signature)}, {place_of(file, where)}: {code}")
         lines.append("All ranks must call the same collectives, in the same order, with the same sizes.")
         return MismatchError("\n".join(lines))
     return None

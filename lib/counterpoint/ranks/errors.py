@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from counterpoint.trace import place_of
+
 
 class CommError(RuntimeError):
     """Something went wrong between ranks. `.run` is the run so far, its trace included."""
@@ -79,7 +81,7 @@ class Waiting:
         return way + names + details
 
     def _where(self) -> str:
-        return f", {self.file}:{self.line}: {self.code}" if self.file else ""
+        return f", {place_of(self.file, self.line)}: {self.code}" if self.file else ""
 
 
 _MESSAGES = ("send", "recv", "recv_reduce", "sendrecv", "sendrecv_reduce", "wait")

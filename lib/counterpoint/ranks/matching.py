@@ -9,6 +9,7 @@ from counterpoint.ranks.deadlock import place
 from counterpoint.ranks.errors import MismatchError
 from counterpoint.ranks.ops import reduce_into
 from counterpoint.ranks.request import Request
+from counterpoint.trace import place_of
 
 Key = tuple[Any, int, int, int]
 """(communicator, source, dest, tag); ranks numbered in the world."""
@@ -59,4 +60,4 @@ def _store(target: torch.Tensor, source: torch.Tensor, op: str) -> None:
 
 def _place(request: Request) -> str:
     file, number, code = place(request.line)
-    return f"  rank {request.port.rank} {request.call}, {file}:{number}: {code}"
+    return f"  rank {request.port.rank} {request.call}, {place_of(file, number)}: {code}"

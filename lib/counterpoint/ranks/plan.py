@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from counterpoint.models import Link
 from counterpoint.ranks.errors import CommError, LaunchTimeout, RankFailed
 from counterpoint.ranks.port import Port, Sampler
-from counterpoint.trace import Recorder, Trace
+from counterpoint.trace import Recorder, Trace, place_of
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
@@ -59,7 +59,7 @@ def what_ended_it(rank: int, error: BaseException, known: BaseException | None) 
         return known  # one of many copies of the error that ended the run
     frames = traceback.extract_tb(error.__traceback__)
     where = next((f for f in reversed(frames) if not f.filename.startswith(_PACKAGE)), None)
-    place = f" ({where.filename}:{where.lineno}: {where.line})" if where else ""
+    place = f" ({place_of(where.filename, where.lineno or 0)}: {where.line})" if where else ""
     failed = RankFailed(f"rank {rank} raised {type(error).__name__}: {error}{place}", rank)
     failed.__cause__ = error
     return failed

@@ -1,6 +1,7 @@
 """Figures and widgets of values: what they show comes from a trace or a model, never from a drawing."""
 
-from counterpoint.viz.charts import byte_matrix, curves
+from counterpoint.viz.charts import curves
+from counterpoint.viz.matrix import byte_matrix
 from counterpoint.viz.player import Player, film
 from counterpoint.viz.source import show_source
 from counterpoint.viz.themed import Themed

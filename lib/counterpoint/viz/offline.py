@@ -21,7 +21,10 @@ const model = {
 };
 const el = document.getElementById("widget");
 widget.render({ model, el });
-const fit = () => { if (frameElement) frameElement.style.height = `${document.documentElement.offsetHeight + 2}px`; };
+const fit = () => {
+  document.documentElement.style.background = getComputedStyle(el.firstElementChild).backgroundColor;
+  if (frameElement) frameElement.style.height = `${document.documentElement.offsetHeight + 2}px`;
+};
 try { new ResizeObserver(fit).observe(document.body); fit(); } catch { /* a frame from elsewhere keeps its height */ }
 """
 
@@ -49,7 +52,8 @@ def frame(page: str, picture: bytes, title: str, height: int, live: str = "") ->
     if live:
         mine = f'[data-for="{live}"]'
         hide = (
-            f"body:has(#{live}) .cp-still{mine} {{ display: none; }} "
+            f"body:has(#{live}) :is(.cp-still{mine}, .jp-OutputArea-child:has(.cp-still{mine})) "
+            "{ display: none; } "
             f".jp-OutputArea-child:has(+ .jp-OutputArea-child .cp-still{mine}):not(:has(.cp)) "
             "{ display: none; } "
         )

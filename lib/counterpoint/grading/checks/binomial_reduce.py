@@ -22,7 +22,7 @@ def changed_input(evidence: Evidence) -> Finding | None:
     ranks = sorted({d.rank for d in here})
     who = f"rank {ranks[0]}" if len(ranks) == 1 else "ranks " + ", ".join(map(str, ranks))
     return Finding(
-        f"With {evidence.case.on}, the sum is right, but {who} no longer has its own input in `tensor`: it "
+        f"With {evidence.case.on}, the sum is right, but the `tensor` of {who} no longer holds its own input: it "
         f"**changes its input**. `total = tensor` is a second name for one tensor (they are aliased); "
         f"`tensor.clone()` makes another."
     )

@@ -55,11 +55,26 @@ def still_mine(evidence: Evidence) -> Finding | None:
     """Every rank has its own number, from itself."""
     got = [after[1] for after in evidence.shown.after]
     p = evidence.case.ranks
-    if p < 2 or not all(isinstance(t, torch.Tensor) and t.tolist() == [r] for r, t in enumerate(got)):
+    if (
+        p < 2
+        or evidence.shown.failure is not None
+        or not all(isinstance(t, torch.Tensor) and t.tolist() == [r] for r, t in enumerate(got))
+    ):
         return None
     return Finding(
         f"With {evidence.case.on}, every rank holds its own number: it greets itself. The neighbour's rank is one "
         f"more than yours, counted round the ring."
+    )
+
+
+def overwritten(evidence: Evidence) -> Finding | None:
+    """The rank's own number is gone."""
+    difference = next((d for d in evidence.here if d.want.where == 0), None)
+    if difference is None:
+        return None
+    return Finding(
+        f"With {evidence.case.on}, `mine` on rank {difference.rank} is no longer its own number: it was overwritten. "
+        f"One tensor cannot hold both; receive into `theirs`."
     )
 
 
@@ -105,6 +120,6 @@ EXERCISE = Exercise(
     cases=tuple(Case(p, 1, "int64") for p in (4, 2, 3, 5, 8, 6, 7)),
     inputs=inputs,
     wants=wants,
-    diagnoses=(the_other_way, never_received, still_mine),
+    diagnoses=(the_other_way, never_received, still_mine, overwritten),
     remarks=(by_luck,),
 )

@@ -58,7 +58,7 @@ EXERCISE = Exercise(
         "that one?",
         "Follow the arrows from rank 5. After some steps you meet a rank that you have met before. The cycle begins "
         "there.",
-        "Rank 5 waits for 2, which waits for 0, which waits for 1. From here it goes in a circle. List the circle only.",
+        "Rank 5 waits for 2, which waits for 0, which waits for 1. From here it is a circle: list that alone.",
     ),
     value=value,
 )

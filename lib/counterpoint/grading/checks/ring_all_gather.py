@@ -6,7 +6,13 @@ from counterpoint.grading.chunks import busiest_one_phase, sizes, total, want_ch
 from counterpoint.grading.costs import few_bytes, few_steps, two_halves, whole_vector
 from counterpoint.grading.diagnoses import Evidence, Finding
 from counterpoint.grading.diagnoses.patterns import divides
-from counterpoint.grading.diagnoses.ring import aliased, not_passed_on, step_count, wrong_neighbour
+from counterpoint.grading.diagnoses.ring import (
+    aliased,
+    never_written,
+    not_passed_on,
+    step_count,
+    wrong_neighbour,
+)
 from counterpoint.grading.exercise import Case, Exercise, Part, Want, cases
 
 
@@ -85,6 +91,6 @@ EXERCISE = Exercise(
         few_bytes(lambda case: busiest_one_phase(case, 1)),
         few_steps(lambda case: case.ranks - 1),
     ),
-    diagnoses=(wrong_neighbour, adds, aliased, incomplete_first, not_passed_on, step_count),
+    diagnoses=(wrong_neighbour, adds, aliased, incomplete_first, never_written, not_passed_on, step_count),
     remarks=(whole_vector, two_halves, step_count),
 )  # fmt: skip

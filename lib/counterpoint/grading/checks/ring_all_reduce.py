@@ -26,7 +26,7 @@ def busiest(case: Case) -> int:
 def one_phase_missing(evidence: Evidence) -> Finding | None:
     """Each rank ends with one complete chunk: the reduce-scatter alone."""
     provenance, p = evidence.provenance, evidence.case.ranks
-    if provenance is None or p < 3 or not provenance.final:
+    if provenance is None or p < 3 or not provenance.final or (np.array(provenance.final) > 1).any():
         return None
     complete = [np.flatnonzero((held == 1).all(1)) for held in provenance.final]
     if any(len(own) != 1 for own in complete) or len(provenance.cells) != p:

@@ -1,7 +1,7 @@
 """star-all-reduce: everyone to the root and back."""
 
 from counterpoint.grading.chunks import total
-from counterpoint.grading.costs import few_messages
+from counterpoint.grading.costs import all_pairs, few_messages
 from counterpoint.grading.diagnoses import Evidence, Finding
 from counterpoint.grading.diagnoses.patterns import several
 from counterpoint.grading.exercise import Case, Exercise, Part, Want, cases
@@ -56,4 +56,5 @@ EXERCISE = Exercise(
     wants=wants,
     targets=(few_messages(lambda case: 2 * (case.ranks - 1) * case.count * case.itemsize),),
     diagnoses=(too_early,),
+    remarks=(all_pairs,),
 )  # fmt: skip

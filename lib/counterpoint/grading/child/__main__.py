@@ -13,7 +13,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from counterpoint.grading.child import frames
 
@@ -62,7 +62,7 @@ def main() -> None:
         if not limited:
             _limit_memory(task["memory"])
             limited = True
-        faulthandler.dump_traceback_later(task["seconds"] + GRACE, exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(task["seconds"] + GRACE, exit=True, file=2)
         files.clear()
         files.update(task["sources"])
         for name, lines in task["sources"].items():
@@ -77,7 +77,9 @@ def main() -> None:
         faulthandler.cancel_dump_traceback_later()
 
 
-def _receive(inbox: BinaryIO, tasks: queue.SimpleQueue, send: Callable[[Any], None], files: set[str]) -> None:
+def _receive(
+    inbox: IO[bytes], tasks: queue.SimpleQueue, send: Callable[[Any], None], files: set[str]
+) -> None:
     """Take messages while the learner's code runs; the end of the pipe is the end of the process."""
     try:
         while True:

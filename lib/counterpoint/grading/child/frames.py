@@ -2,24 +2,24 @@
 
 import pickle
 import struct
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 _LENGTH = struct.Struct("!Q")
 
 
-def write(pipe: BinaryIO, message: Any) -> None:
+def write(pipe: IO[bytes], message: Any) -> None:
     body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     pipe.write(_LENGTH.pack(len(body)) + body)
     pipe.flush()
 
 
-def read(pipe: BinaryIO) -> Any:
+def read(pipe: IO[bytes]) -> Any:
     """The next message. Raises EOFError when the other end is closed."""
     (length,) = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
     return pickle.loads(_exactly(pipe, length))
 
 
-def _exactly(pipe: BinaryIO, count: int) -> bytes:
+def _exactly(pipe: IO[bytes], count: int) -> bytes:
     body = pipe.read(count)
     if len(body) < count:
         raise EOFError

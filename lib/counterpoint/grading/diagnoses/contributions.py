@@ -1,6 +1,10 @@
 """Whose input is in a result: what every wrong reduction or copy is explained by."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+import torch
 
 from counterpoint.grading.diagnoses.evidence import (
     Difference,
@@ -58,11 +62,18 @@ def counts_at(evidence: Evidence, difference: Difference) -> np.ndarray | None:
 
 
 def tells(evidence: Evidence, difference: Difference, counts: np.ndarray) -> str:
-    """ "With 4 ranks, rank 2 ends with chunk 3 = ranks {1, 2}; it should hold ranks {0, 1, 2, 3}"."""
+    """As in "With 4 ranks, rank 2 ends with chunk 3 = ranks {1, 2}; it should hold ranks {0, 1, 2, 3}"."""
+    returned = difference.want.where is None
     return (
-        f"With {evidence.case.on}, rank {difference.rank} ends with {difference.want.what} = "
-        f"{holding(counts)}; it should hold {holding(expected(evidence, difference))}."
+        f"{_has(evidence, difference, counts)}; it should {'return' if returned else 'hold'} "
+        f"{holding(expected(evidence, difference))}."
     )
+
+
+def _has(evidence: Evidence, difference: Difference, counts: np.ndarray) -> str:
+    """As in "With 4 ranks, rank 2 ends with chunk 3 = ranks {1, 2}"."""
+    verb = "returns" if difference.want.where is None else f"ends with {difference.want.what} ="
+    return f"With {evidence.case.on}, rank {difference.rank} {verb} {holding(counts)}"
 
 
 Odd = list[tuple[Difference, np.ndarray]]
@@ -71,7 +82,7 @@ Odd = list[tuple[Difference, np.ndarray]]
 def _alone(evidence: Evidence, odd: Odd) -> Finding | None:
     """Every rank still has only its own input where it should have everybody's."""
     p = evidence.case.ranks
-    own = [c.sum() == c[d.rank] == 1 for d, c in odd]
+    own = [d.want.holds is None and c.sum() == c[d.rank] == 1 for d, c in odd]
     if not all(own) or len({d.rank for d, _ in odd}) < max(1, p - 1):
         return None
     difference, counts = odd[0]
@@ -99,10 +110,7 @@ def _twice(evidence: Evidence, odd: Odd) -> Finding | None:
     difference, counts = found
     who = int(counts.argmax())
     message = _first_message(evidence, lambda c: c.max(initial=0) > 1)
-    told = (
-        f"With {evidence.case.on}, rank {difference.rank} ends with {difference.want.what} = "
-        f"{holding(counts)}: it **counts rank {who}{times(int(counts[who]))}**."
-    )
+    told = f"{_has(evidence, difference, counts)}: it **counts rank {who}{times(int(counts[who]))}**."
     lost = [rank for rank, n in enumerate(counts) if n == 0 and expected(evidence, difference)[rank]]
     if lost:
         told += (
@@ -129,16 +137,38 @@ def _lacking(evidence: Evidence, odd: Odd) -> Finding | None:
     """Somebody's input is missing, or another's stands in its place."""
     difference, counts = odd[0]
     told = tells(evidence, difference, counts)
-    p = evidence.case.ranks
-    places = {(d.rank, d.want.what) for d, _ in odd}
-    correct = p * len(list(evidence.exercise.wants(evidence.case, 0))) - len(places)
-    if len({d.rank for d, _ in odd}) == p - 1 and len(places) == p - 1 and correct == 1:
-        root = next(r for r in range(p) if r not in {d.rank for d, _ in odd})
-        told += f" Only rank {root} has everything: does its result reach the others, and is it sent **after** the last contribution came in?"
+    lost = next((m for m in evidence.messages() if m.number in unreceived(evidence)), None)
+    if lost is not None:
+        told += (
+            f" Rank {lost.rank}'s message to rank {lost.peer}, in step {lost.step} (your line {lost.line}), is **never "
+            f"received**: does each loop reach the last rank?"
+        )
+        return Finding(told, lost.number)
     return Finding(told)
 
 
-def _first_message(evidence: Evidence, holds) -> Message | None:
+def unreceived(evidence: Evidence) -> set[int]:
+    """Messages of the shown run that were sent, and that nobody took."""
+    if evidence.provenance is None:
+        return set()
+    trace = evidence.provenance.trace
+    taken = trace.where(kind=("recv", "reduce"))
+    return set(trace.sends.message.tolist()) - set(taken.message.tolist())
+
+
+def scaled(evidence: Evidence) -> Finding | None:
+    """Everyone's input is there, once, but divided by p."""
+    p = evidence.case.ranks
+    values = [d for d in evidence.here if d.kind == "value" and d.actual.is_floating_point()]
+    if p == 1 or not values or not all(torch.equal(d.actual * p, d.want.value) for d in values):
+        return None
+    return Finding(
+        f"With {evidence.case.on}, {values[0].want.what} on rank {values[0].rank} is the sum divided by {p}: that is "
+        f"the mean, and the **sum** is asked for."
+    )
+
+
+def _first_message(evidence: Evidence, holds: Callable[[np.ndarray], Any]) -> Message | None:
     return next((m for m in evidence.messages() if any(c is not None and holds(c) for _, c in m.cells)), None)
 
 
@@ -147,7 +177,7 @@ def _counts(message: Message) -> np.ndarray:
 
 
 def _sent(evidence: Evidence, message: Message, what: str) -> str:
-    """ "The first message that carries it so is in step 2: rank 1 sends chunk 2 to rank 2 (your line 7)"."""
+    """As in "The first message that carries it so is in step 2: rank 1 sends chunk 2 to rank 2 (your line 7)"."""
     return (
         f"The first message that carries it so is in step {message.step}: rank {message.rank} sends "
         f"{name_cells(evidence, message)} ({what}) to rank {message.peer} (your line {message.line})"
@@ -155,7 +185,7 @@ def _sent(evidence: Evidence, message: Message, what: str) -> str:
 
 
 def name_cells(evidence: Evidence, message: Message) -> str:
-    """ "chunk 2", "its whole vector", "chunks 0 and 1", or "a temporary"."""
+    """As in "chunk 2", "its whole vector", "chunks 0 and 1", or "a temporary"."""
     cells = [cell for cell, _ in message.cells]
     chunks = [evidence.chunk_of(cell) for cell in cells]
     if len(chunks) == 1 and chunks[0] is not None:

@@ -122,7 +122,7 @@ def _messages(provenance: Provenance) -> Iterator[Message]:
 
 
 def holding(counts: Any) -> str:
-    """ "ranks {0, 2}", "rank 1 alone", "nothing", "rank 0 twice and rank 2"."""
+    """As in "ranks {0, 2}", "rank 1 alone", "nothing", "rank 0 twice and rank 2"."""
     present = {rank: int(n) for rank, n in enumerate(counts) if n}
     if not present:
         return "nothing of any rank"
@@ -135,8 +135,8 @@ def holding(counts: Any) -> str:
 
 
 def times(n: int) -> str:
-    """ " twice", " 3 times"; nothing for once."""
-    return {1: "", 2: " twice"}.get(n, f" {n} times")
+    """How often, with a space before it; nothing for once."""
+    return {1: "", 2: " twice", 3: " three times", 4: " four times"}.get(n, f" {n} times")
 
 
 def describe(value: Any) -> str:

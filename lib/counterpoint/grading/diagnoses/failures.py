@@ -1,5 +1,7 @@
 """Runs that did not end: deadlocks, exceptions, sizes that do not agree."""
 
+import re
+
 from counterpoint.grading.child.attempt import Failure, Wait
 from counterpoint.grading.diagnoses.evidence import Evidence, Finding
 
@@ -12,9 +14,7 @@ def failures(evidence: Evidence) -> Finding | None:
     if failure.kind == "deadlock":
         return Finding(deadlock(evidence, failure))
     if failure.kind == "mismatch":
-        return Finding(
-            f"With {evidence.case}, two ends of a message do not agree{_at(failure)}: {failure.message}"
-        )
+        return Finding(f"With {evidence.case}, {mismatch(failure.message)}")
     if failure.kind == "stopped":
         return Finding(f"With {evidence.case}, the ranks were still running when their time was up.")
     return Finding(raised(evidence, failure))
@@ -39,9 +39,13 @@ def deadlock(evidence: Evidence, failure: Failure) -> str:
 
 
 def _waits(wait: Wait) -> str:
-    whom = " and ".join(f"rank {peer}" for peer in wait.peers)
+    whom = _names(wait)
     way = {"send": "to", "recv": "from", "recv_reduce": "from"}.get(wait.call, "for")
     return f"waits in `{wait.call}` {way} {whom} (your line {wait.line}: `{wait.code}`)"
+
+
+def _names(wait: Wait) -> str:
+    return " and ".join(f"rank {peer}" for peer in sorted(set(wait.peers)))
 
 
 def _drop_ranks(sentence: str) -> str:
@@ -58,7 +62,7 @@ def _gone(waits: tuple[Wait, ...]) -> str:
     if not waits:
         return "the others have ended."
     wait = waits[0]
-    whom = " and ".join(f"rank {peer}" for peer in wait.peers)
+    whom = _names(wait)
     verb = "receive" if wait.call == "send" else "send"
     return (
         f"rank {wait.rank} {_waits(wait)}, but {whom} has returned and will never {verb} that "
@@ -85,6 +89,16 @@ def _luck(evidence: Evidence) -> str:
             f"was luck. `sendrecv` does both at once."
         )
     return ""
+
+
+def mismatch(message: str) -> str:
+    """The library's sentence, its remedy left out, with the learner's lines instead of its files."""
+    first, *places = message.split("\n")
+    told = [_PLACE.sub(r" at your line \1 (`\2`)", place.strip()) for place in places]
+    return f"{first.partition(';')[0]}: **the two ends of a message do not agree**. " + "; ".join(told)
+
+
+_PLACE = re.compile(r", \S*:(\d+): (.*)$")
 
 
 def raised(evidence: Evidence, failure: Failure) -> str:

@@ -44,7 +44,7 @@ PATTERNS: tuple[tuple[Callable[[Case], bool], str], ...] = (
               "those of `tensor_split`, the first ones an element longer, and none may be left out."),
     (power_of_two, "It is right on 1, 2, 4 and 8 ranks and wrong on other numbers: it **works only for "
                    "powers of two**. Does every rank that you send to or receive from exist?"),
-    (up_to_two, "It is right on 1 and 2 ranks only, where left and right are the same neighbour."),
+    (up_to_two, "It is right on 1 and 2 ranks only, where a rank has a single peer."),
     (whole_chunks, "It is right while there are at least p elements, wrong where some chunks are empty."),
 )  # fmt: skip
 """(which runs are right, the sentence if exactly those are)."""

@@ -23,8 +23,8 @@ def wrong_neighbour(evidence: Evidence) -> Finding | None:
     else:
         who = f"rank {odd.peer}, which is not its neighbour"
     return Finding(
-        f"With {evidence.case.on}, rank {odd.rank} sends to {who}, in step {odd.step} (your line {odd.line}). The right "
-        f"neighbour is `(rank + 1) % comm.size`, and rank {odd.rank}'s is rank {(odd.rank + 1) % p}.",
+        f"With {evidence.case.on}, rank {odd.rank} sends to {who}, in step {odd.step} (your line {odd.line}). The "
+        f"right neighbour is `(rank + 1) % comm.size`, and rank {odd.rank}'s is rank {(odd.rank + 1) % p}.",
         odd.number,
     )
 
@@ -52,6 +52,21 @@ def aliased(evidence: Evidence) -> Finding | None:
     return None
 
 
+def never_written(evidence: Evidence) -> Finding | None:
+    """What arrives goes into temporaries, and no rank's vector changes."""
+    provenance = evidence.provenance
+    if provenance is None or provenance.changes or not evidence.messages() or evidence.case.ranks == 1:
+        return None
+    received = provenance.trace.where(kind=("recv", "reduce"))
+    if not len(received) or (received.buffer >= 0).any():
+        return None
+    return Finding(
+        f"{_ends(evidence)}What arrives goes into temporaries, and **the caller's vector** is never written: "
+        f"`chunks[i] = incoming` only puts another tensor into your list. Write into the view, "
+        f"`chunks[i].copy_(incoming)`, or receive into it at once."
+    )
+
+
 def not_passed_on(evidence: Evidence) -> Finding | None:
     """A rank sends another chunk than the one it received in the step before."""
     messages = evidence.messages()
@@ -60,7 +75,7 @@ def not_passed_on(evidence: Evidence) -> Finding | None:
         before = arrived.get((message.rank, message.step - 1))
         if before is None or len(before.cells) != 1 or len(message.cells) != 1:
             continue
-        if before.cells[0][0] < 0 or before.cells[0][0] == message.cells[0][0]:
+        if min(before.cells[0][0], message.cells[0][0]) < 0 or before.cells[0][0] == message.cells[0][0]:
             continue
         return Finding(_told(evidence, message, before), message.number)
     return None

@@ -4,24 +4,36 @@ const rankColor = (rank, ranks) =>
   ranks <= RANK_COLORS.length ? RANK_COLORS[rank] : `hsl(${60 + (285 * rank) / ranks} 48% ${rank % 2 ? 54 : 62}%)`;
 
 function readTheme(root) {
-  const flag = document.body.dataset.jpThemeLight ?? outerTheme();
+  const flag = document.body.dataset.jpThemeLight ?? outerBody()?.dataset.jpThemeLight;
   const dark = flag == null ? matchMedia("(prefers-color-scheme: dark)").matches : flag === "false";
   root.dataset.theme = dark ? "dark" : "light";
-  const style = getComputedStyle(root), T = { dark, font: style.getPropertyValue("--cp-font").trim() || "sans-serif" };
-  for (const key of ["bg", "ink", "muted", "rule", "empty", "soft", "send", "error", "select"]) T[key] = style.getPropertyValue(`--cp-${key}`).trim();
+  const style = getComputedStyle(root),
+    T = { dark, font: style.getPropertyValue("--cp-font").trim() || "sans-serif" };
+  for (const key of ["bg", "ink", "muted", "rule", "empty", "soft", "send", "error", "select"])
+    T[key] = style.getPropertyValue(`--cp-${key}`).trim();
   T.tone = share => (dark ? `hsl(205 30% ${16 + 66 * share}%)` : `hsl(212 34% ${95 - 68 * share}%)`);
   return T;
 }
 
-function outerTheme() {                             // inside an exported frame, JupyterLab's body is outside
-  try { return parent.document.body.dataset.jpThemeLight; } catch { return undefined; }
+function outerBody() {
+  // inside a saved output's frame, JupyterLab's body is outside
+  try {
+    return parent === window ? null : parent.document.body;
+  } catch {
+    return null;
+  }
 }
 
 function write(ctx, T, words, x, y, { size = 10.5, bold = 0, align = "left", color = T.ink, halo = 0 } = {}) {
   ctx.font = `${bold ? 600 : 400} ${size}px ${T.font}`;
   ctx.textAlign = align;
   ctx.textBaseline = "middle";
-  if (halo) { ctx.strokeStyle = T.bg; ctx.lineWidth = halo; ctx.lineJoin = "round"; ctx.strokeText(words, x, y); }
+  if (halo) {
+    ctx.strokeStyle = T.bg;
+    ctx.lineWidth = halo;
+    ctx.lineJoin = "round";
+    ctx.strokeText(words, x, y);
+  }
   ctx.fillStyle = color;
   ctx.fillText(words, x, y);
 }
@@ -52,7 +64,10 @@ function hatch(ctx, color, x, y, w, h, gap = 4) {
   ctx.strokeStyle = color;
   ctx.lineWidth = 1.1;
   ctx.beginPath();
-  for (let k = -h; k < w; k += gap) { ctx.moveTo(x + k, y + h); ctx.lineTo(x + k + h, y); }
+  for (let k = -h; k < w; k += gap) {
+    ctx.moveTo(x + k, y + h);
+    ctx.lineTo(x + k + h, y);
+  }
   ctx.stroke();
   ctx.restore();
 }
@@ -73,11 +88,18 @@ function drawChunk(ctx, T, x, y, w, h, vector, { final = false, flat = false, fr
     if (frame) box(ctx, T.rule, 0.75, x, y, w, h);
     return;
   }
-  const { counts, kind } = vector, n = counts.length, slot = (flat ? w : h) / n, gap = slot > 2.5 && kind !== "complete" ? 0.5 : 0;
+  const { counts, kind } = vector,
+    n = counts.length,
+    slot = (flat ? w : h) / n,
+    gap = slot > 2.5 && kind !== "complete" ? 0.5 : 0;
   for (let i = 0; i < n; i++) {
     if (!counts[i]) continue;
     const at = flat ? [x + i * slot, y, slot - gap, h] : [x, y + i * slot, w, slot - gap];
-    if (counts[i] === 1) { ctx.fillStyle = rankColor(i, n); ctx.fillRect(...at); continue; }
+    if (counts[i] === 1) {
+      ctx.fillStyle = rankColor(i, n);
+      ctx.fillRect(...at);
+      continue;
+    }
     ctx.fillStyle = T.bg;
     ctx.fillRect(...at);
     hatch(ctx, T.error, ...at, Math.max(2.5, slot / 1.6));

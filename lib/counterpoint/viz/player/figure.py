@@ -1,5 +1,6 @@
 """The player's static twin: the same film as one matplotlib figure."""
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,10 @@ def figure(film: dict, t: float | None = None, axis: str = "step") -> Figure:
     _buffers(picture.add_subplot(grid[0, 0]), film, state_at(film, t, axis), t >= end)
     _matrix(picture.add_subplot(grid[0, 1]), film, axis, t)
     _timeline(picture.add_subplot(grid[1, :]), film, axis, t)
-    picture.suptitle(film["title"] or f"{ranks} ranks", x=0.01, ha="left", fontsize=11)
-    words = _words(film)
-    if words:
-        bad = film["verdict"] is not None and not film["verdict"]["ok"]
-        color = LIGHT["error"] if bad else LIGHT["muted"]
-        picture.text(0.99, 0.985, words, ha="right", va="top", fontsize=8.5, color=color, wrap=True)
+    bad = film["verdict"] is not None and not film["verdict"]["ok"]
+    words = textwrap.fill(f"{film['title'] or f'{ranks} ranks'}:  {_words(film)}", 118)
+    color = LIGHT["error"] if bad else LIGHT["ink"]
+    picture.suptitle(words, x=0.01, ha="left", fontsize=10, color=color)
     return picture
 
 
@@ -49,10 +48,11 @@ def _buffers(ax: Any, film: dict, state: list[list[int]], final: bool) -> None:
     boxes: list[list[tuple[float, float]]] = []
     colors: list[str] = []
     frames: dict[str, list] = {"complete": [], "twice": []}
+    gap = 0.06 if ranks <= 16 else 0.0
     for rank, held in enumerate(state):
         for cell, v in enumerate(held):
-            left, top = rank + 0.06, cell + 0.06
-            boxes.append(_box(left, top, 0.88, 0.88))
+            left, top = rank + gap, cell + gap
+            boxes.append(_box(left, top, 1 - 2 * gap, 1 - 2 * gap))
             kind = kinds[v] if v >= 0 else "unknown"
             if kind in frames:
                 frames[kind].append(_box(left, top, 0.88, 0.88))
@@ -71,7 +71,9 @@ def _buffers(ax: Any, film: dict, state: list[list[int]], final: bool) -> None:
             frame = PolyCollection(frames[kind], facecolors="none", edgecolors=color, linewidths=0.8)
             ax.add_collection(frame)
     when = "at the end" if final else "at this moment"
-    who = "the slots of a chunk, from the left: ranks 0, 1, …" if ranks <= 16 else "the darker, the more ranks"
+    who = (
+        "the slots of a chunk, from the left: ranks 0, 1, …" if ranks <= 16 else "the darker, the more ranks"
+    )
     ax.set_title(
         f"what each rank holds {when} ({who})" if film["known"] else film["note"],
         fontsize=8.5, loc="left", color=LIGHT["muted"],
@@ -88,7 +90,7 @@ def _axes(ax: Any, across: int, down: int, xlabel: str, ylabel: str) -> None:
         ((0, across), ax.set_xticks, ax.set_xticklabels, across),
         ((down, 0), ax.set_yticks, ax.set_yticklabels, down),
     ):
-        shown = range(0, n, max(1, -(-n // 16)))
+        shown = range(0, n, max(1, -(-n // 9)) if n > 16 else 1)
         ticks([i + 0.5 for i in shown])
         names([str(i) for i in shown], fontsize=7.5)
         (ax.set_xlim if limit[0] == 0 else ax.set_ylim)(*limit)
@@ -132,13 +134,13 @@ def _timeline(ax: Any, film: dict, axis: str, t: float) -> None:
                 a, b = m["taking"][i]
                 got = (a, max(b - a, end / 400))
         boxes.append(_box(sent[0], source + 0.12, sent[1], 0.76 if axis == "step" else 0.36))
-        colors.append(LIGHT["error"] if m["state"][i] == "blocked" else LIGHT["send"])
+        colors.append(LIGHT["send"])
         if got:
             low = dest + (0.12 if axis == "step" else 0.52)
             boxes.append(_box(got[0], low, got[1], 0.76 if axis == "step" else 0.36))
             colors.append(LIGHT["rule"] if m["effect"][i] == "adds" else "#e9edf1")
             arrows.append([(sent[0] + sent[1], source + 0.5), (got[0], dest + 0.5)])
-    blocked = {bad: [] for bad in (0, 1)}
+    blocked: dict[int, list] = {0: [], 1: []}
     for rank, a, b, _, word, bad in film["idle"][axis]:
         if word != "computes":
             blocked[bad].append(_box(a, rank + 0.14, max(b - a, 0), 0.72))
@@ -146,10 +148,11 @@ def _timeline(ax: Any, film: dict, axis: str, t: float) -> None:
         color = LIGHT["error"] if bad else LIGHT["rule"]
         waits = PolyCollection(spans, facecolors="none", edgecolors=color, hatch="////", linewidths=0)
         ax.add_collection(waits)
-    ax.add_collection(LineCollection(arrows, colors=LIGHT["muted"], linewidths=0.4, alpha=0.6))
-    ax.add_collection(
-        PolyCollection(boxes, facecolors=colors, edgecolors=LIGHT["muted"], linewidths=0.3)
-    )
+    if ranks <= 16:
+        ax.add_collection(LineCollection(arrows, colors=LIGHT["muted"], linewidths=0.4, alpha=0.6))
+    edge = 0.3 if ranks <= 16 else 0.0
+    bars = PolyCollection(boxes, facecolors=colors, edgecolors=LIGHT["muted"], linewidths=edge)
+    ax.add_collection(bars)
     ax.axvline(t, color=LIGHT["ink"], linewidth=1)
     label = "step" if axis == "step" else f"{film['clock']} seconds"
     _axes(ax, 1, ranks, f"{label}    (dark: send, light: receive, hatched: waits)", "rank")

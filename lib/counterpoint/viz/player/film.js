@@ -3,7 +3,8 @@
 
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 
-function parseVector(text, ranks) {                 // "0-2,5x2" -> how often each rank is contained
+function parseVector(text, ranks) {
+  // "0-2,5x2" -> how often each rank is contained
   const counts = new Int32Array(ranks);
   for (const part of text.split(",").filter(Boolean)) {
     const [span, times] = part.split("x");
@@ -33,7 +34,9 @@ class Film {
       return message;
     });
     const step = new Set(this.messages.map(m => `${m.source}>${m.dest}@${m.taken}`));
-    this.twoWay = new Set(this.messages.filter(m => step.has(`${m.dest}>${m.source}@${m.taken}`)).map(m => `${m.source}>${m.dest}`));
+    this.twoWay = new Set(
+      this.messages.filter(m => step.has(`${m.dest}>${m.source}@${m.taken}`)).map(m => `${m.source}>${m.dest}`),
+    );
     this.orders = {};
     this.memo = {};
   }
@@ -42,7 +45,8 @@ class Film {
     return this.raw.axes[name];
   }
 
-  vector(number) {                                  // null when nobody knows
+  vector(number) {
+    // null when nobody knows
     return number >= 0 ? this.vectors[number] : null;
   }
 
@@ -50,18 +54,22 @@ class Film {
     return message[`on_${axis}`][0];
   }
 
-  lands(message, axis) {                            // Infinity when it never arrives
+  lands(message, axis) {
+    // Infinity when it never arrives
     return message[`on_${axis}`][1] ?? Infinity;
   }
 
-  changes(axis) {                                   // in the order of this axis, ties in the film's order
+  changes(axis) {
+    // in the order of this axis, ties in the film's order
     const at = axis === "step" ? 0 : 1;
-    this.orders[axis] ??= this.raw.changes.map((row, i) => ({ at: row[at], rank: row[2], cell: row[3], vector: row[4], i }))
+    this.orders[axis] ??= this.raw.changes
+      .map((row, i) => ({ at: row[at], rank: row[2], cell: row[3], vector: row[4], i }))
       .sort((a, b) => a.at - b.at || a.i - b.i);
     return this.orders[axis];
   }
 
-  holds(axis, t) {                                  // vector numbers at t, ranks x cells
+  holds(axis, t) {
+    // vector numbers at t, ranks x cells
     let memo = this.memo[axis];
     if (!memo || memo.t > t) {
       const state = new Int32Array(this.ranks * this.cells);
@@ -78,41 +86,54 @@ class Film {
     return memo;
   }
 
-  stepAt(axis, t) {                                 // {k: index of the step under way, done: steps that are over}
+  stepAt(axis, t) {
+    // {k: index of the step under way, done: steps that are over}
     const { steps, end } = this.axis(axis);
     let k = 0;
     while (k < this.steps && steps[k + 1] <= t) k++;
     const landed = axis === "step" && t - k >= 0.86 && k < this.steps ? 1 : 0;
-    return { k: Math.min(k, Math.max(0, this.steps - 1)), done: t >= end ? this.steps : Math.min(this.steps, k + landed), over: k };
+    return {
+      k: Math.min(k, Math.max(0, this.steps - 1)),
+      done: t >= end ? this.steps : Math.min(this.steps, k + landed),
+      over: k,
+    };
   }
 
   moving(axis, t) {
     return this.messages.filter(m => this.leaves(m, axis) <= t && t < this.lands(m, axis));
   }
 
-  count(axis, t) {                                  // what has arrived by t
-    const key = `${axis}:${t}`;
-    if (this.counted?.key === key) return this.counted;
-    const { ranks } = this, matrix = new Float64Array(ranks * ranks), sent = new Float64Array(ranks);
-    let messages = 0, bytes = 0;
-    for (const m of this.messages) if (this.lands(m, axis) <= t) {
-      matrix[m.source * ranks + m.dest] += m.nbytes;
-      sent[m.source] += m.nbytes;
-      bytes += m.nbytes;
-      messages++;
+  count(axis, t) {
+    // what has arrived by t
+    const { ranks } = this;
+    let sum = this.counted;
+    if (!sum || sum.axis !== axis || sum.t > t) {
+      const order = this.messages
+        .filter(m => this.lands(m, axis) < Infinity)
+        .sort((a, b) => this.lands(a, axis) - this.lands(b, axis));
+      sum = { axis, order, matrix: new Float64Array(ranks * ranks), sent: new Float64Array(ranks) };
+      this.counted = Object.assign(sum, { messages: 0, bytes_total: 0, bytes_busiest: 0, largest: 0 });
     }
-    const busiest = sent.reduce((a, b) => Math.max(a, b), 0), largest = matrix.reduce((a, b) => Math.max(a, b), 0);
-    this.counted = { key, matrix, messages, bytes_total: bytes, bytes_busiest: busiest, largest, steps: this.stepAt(axis, t).done };
-    return this.counted;
+    for (; sum.messages < sum.order.length && this.lands(sum.order[sum.messages], axis) <= t; sum.messages++) {
+      const m = sum.order[sum.messages],
+        pair = m.source * ranks + m.dest;
+      sum.bytes_total += m.nbytes;
+      sum.bytes_busiest = Math.max(sum.bytes_busiest, (sum.sent[m.source] += m.nbytes));
+      sum.largest = Math.max(sum.largest, (sum.matrix[pair] += m.nbytes));
+    }
+    return Object.assign(sum, { t, steps: this.stepAt(axis, t).done });
   }
 
-  tally(axis, t) {                                  // how many cells are complete, twice, part, nothing, unknown
-    const { state } = this.holds(axis, t), out = { complete: 0, twice: 0, part: 0, nothing: 0, unknown: 0 };
+  tally(axis, t) {
+    // how many cells are complete, twice, part, nothing, unknown
+    const { state } = this.holds(axis, t),
+      out = { complete: 0, twice: 0, part: 0, nothing: 0, unknown: 0 };
     for (const v of state) out[this.vector(v)?.kind ?? "unknown"]++;
     return out;
   }
 
-  kinds() {                                         // every kind of content that turns up in this run
+  kinds() {
+    // every kind of content that turns up in this run
     const shown = new Set([...this.raw.initial.flat(), ...this.raw.changes.map(row => row[4])]);
     return new Set([...shown].map(v => this.vector(v)?.kind));
   }
@@ -121,7 +142,8 @@ class Film {
     return this.raw.lines[message.line] ?? { label: "", file: -1, number: 0 };
   }
 
-  cellName(cell) {                                  // "3", or "b3" when there are several buffers
+  cellName(cell) {
+    // "3", or "b3" when there are several buffers
     const [buffer] = this.raw.cells[cell];
     const first = this.raw.cells.findIndex(c => c[0] === buffer);
     return (this.buffers > 1 ? String.fromCharCode(97 + (buffer % 26)) : "") + (cell - first);

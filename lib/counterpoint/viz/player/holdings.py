@@ -1,7 +1,9 @@
 """What each rank's buffer holds, event by event: cells, changes, and what each message does to them."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -45,7 +47,9 @@ class Holdings:
 def holdings(trace: Trace, provenance: Provenance | None) -> Holdings:
     """The contents of `trace`, as far as `provenance` knows them."""
     if provenance is None:
-        return _unknown(trace, "no provenance was given")
+        return _unknown(trace, "not known")
+    if not provenance.exact:
+        return _unknown(trace, "not known, since the function does more than add and move its inputs")
     mapping, note = match(trace, provenance)
     if not mapping and note:
         return _unknown(trace, note)
@@ -74,7 +78,16 @@ def holdings(trace: Trace, provenance: Provenance | None) -> Holdings:
     return found
 
 
-def _follow(found, trace, rank, rows, changes, small, back, last) -> None:
+def _follow(
+    found: Holdings,
+    trace: Trace,
+    rank: int,
+    rows: list[int],
+    changes: Callable[[int], list[tuple[int, int]]],
+    small: Trace,
+    back: dict[int, int],
+    last: list[int] | None,
+) -> None:
     """Run through one rank's events, giving every change to the receive that brought it.
 
     A receive into a buffer of the learner's own changes no cell by itself; what the rank then adds or
@@ -136,7 +149,7 @@ def _unknown(trace: Trace, note: str) -> Holdings:
         edges = sorted(points)
         if len(edges) - 1 > _MOST_CELLS:
             edges = [edges[0], edges[-1]]
-        cells += [[buffer, a, b - a] for a, b in zip(edges, edges[1:], strict=False)]
+        cells += [[buffer, a, b - a] for a, b in pairwise(edges)]
     nothing = [UNKNOWN_VECTOR] * len(cells)
     found = Holdings(cells, Vectors(trace.ranks), [list(nothing) for _ in range(trace.ranks)], note)
     for row in rows.tolist():

@@ -18,22 +18,21 @@ def waiting(waits: Iterable[Any]) -> list[dict]:
 
     Each of `waits` has rank, call, peers, tag, nbytes, file, line and code, as attributes or as keys.
     """
-    rows = []
-    for wait in waits:
-        get = wait.get if isinstance(wait, Mapping) else lambda k, d=None, w=wait: getattr(w, k, d)
-        file, line = get("file", "") or "", get("line", 0) or 0
-        rows.append(
-            {
-                "rank": int(get("rank")),
-                "call": str(get("call", "")),
-                "peers": [int(peer) for peer in get("peers", []) or []],
-                "tag": int(get("tag", 0) or 0),
-                "nbytes": int(get("nbytes", 0) or 0),
-                "line": label(f"{file}:{line}") if file else "",
-                "code": str(get("code", "") or "").strip(),
-            }
-        )
+    rows = [_row(dict(w) if isinstance(w, Mapping) else vars(w)) for w in waits]
     return sorted(rows, key=lambda row: row["rank"])
+
+
+def _row(wait: dict[str, Any]) -> dict:
+    file = wait.get("file", "")
+    return {
+        "rank": int(wait["rank"]),
+        "call": str(wait.get("call", "")),
+        "peers": [int(peer) for peer in wait.get("peers", ())],
+        "tag": int(wait.get("tag", 0)),
+        "nbytes": int(wait.get("nbytes", 0)),
+        "line": label(f"{file}:{wait.get('line', 0)}") if file else "",
+        "code": str(wait.get("code", "")).strip(),
+    }
 
 
 def idle(trace: Trace, when: Moments, stuck: list[dict]) -> dict[str, list[list]]:

@@ -38,7 +38,7 @@ def match(trace: Trace, provenance: Provenance) -> tuple[dict[int, int], str]:
             return {}, f"rank {rank} sends or receives otherwise on the small input they come from"
         mapping |= dict(zip(b.tolist(), a.tolist(), strict=True))
         missing += len(here) - both
-    if missing and not getattr(provenance, "error", None):
+    if missing and provenance.error is None:
         return {}, "on the small input they come from the function sends fewer messages"
     note = "they are known up to where the run on a small input stopped" if missing else ""
     return mapping, note

@@ -36,9 +36,7 @@ def moments(trace: Trace, stuck: bool) -> Moments:
     by_message = {int(trace.message[row]): int(row) for row in received}
     sends = np.flatnonzero(trace.kind == MOVES[0])
     receipts = {
-        int(row): by_message[m]
-        for row in sends
-        if (m := int(trace.message[row])) >= 0 and m in by_message
+        int(row): by_message[m] for row in sends if (m := int(trace.message[row])) >= 0 and m in by_message
     }
     taken = trace.step[list(receipts.values())] if receipts else trace.step[received]
     steps = int(max(taken.max(initial=0), 0 if stuck else trace.step.max(initial=0)))
@@ -86,7 +84,7 @@ def rests(when: Moments, axis: str) -> list[float]:
 def change_instants(trace: Trace, when: Moments, held: Holdings) -> list[tuple[float, float]]:
     """When each of `held.changes` shows, (step axis, time axis); never out of a rank's own order."""
     sender_of = {receipt: row for row, receipt in when.receipts.items()}
-    before = {rank: (0.0, 0.0) for rank in range(trace.ranks)}
+    before = dict.fromkeys(range(trace.ranks), (0.0, 0.0))
     instants = []
     for change in held.changes:
         source = sender_of.get(change.by)
@@ -97,11 +95,7 @@ def change_instants(trace: Trace, when: Moments, held: Holdings) -> list[tuple[f
         else:
             rows = moves(trace, change.rank)
             last = int(rows[-1]) if len(rows) else -1
-            at = (
-                (float(trace.step[last]) - 0.03, float(trace.end[last]))
-                if last >= 0
-                else (0.05, 0.0)
-            )
+            at = (float(trace.step[last]) - 0.03, float(trace.end[last])) if last >= 0 else (0.05, 0.0)
         known = before[change.rank]
         before[change.rank] = (max(at[0], known[0]), max(at[1], known[1]))
         instants.append(before[change.rank])

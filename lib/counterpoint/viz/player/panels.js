@@ -1,7 +1,10 @@
 // Beside the stage: who sent how much to whom so far, and the sum that a message brings about.
 
 function drawMatrix(ctx, T, film, counts, pair) {
-  const p = film.ranks, o = 16, size = (ctx.W - o - 4) / p, whole = size * p;
+  const p = film.ranks,
+    o = 16,
+    size = (ctx.W - o - 4) / p,
+    whole = size * p;
   ctx.clearRect(0, 0, ctx.W, ctx.H);
   ctx.fillStyle = T.soft;
   ctx.fillRect(o, o, whole, whole);
@@ -30,35 +33,69 @@ function drawMatrix(ctx, T, film, counts, pair) {
   return { o, size };
 }
 
+// The pair of ranks at a point of the matrix, if they have exchanged anything.
+function hitMatrix(film, { o, size }, counts, x, y) {
+  const i = Math.floor((y - o) / size),
+    j = Math.floor((x - o) / size),
+    p = film.ranks;
+  return i >= 0 && j >= 0 && i < p && j < p && counts.matrix[i * p + j] ? { pair: [i, j] } : null;
+}
+
 // arriving + had = now has, for the message's first chunk; a copy crosses out what was there.
 function drawSum(ctx, T, film, m) {
   ctx.clearRect(0, 0, ctx.W, ctx.H);
-  const p = film.ranks, w = 28, gap = (ctx.W - 3 * w) / 3, y = 17, h = ctx.H - y - 17;
+  const p = film.ranks,
+    w = Math.min(28, ctx.W / 3 - 15),
+    gap = (ctx.W - 3 * w) / 3,
+    y = 17,
+    h = ctx.H - y - 17;
   if (!m) return;
-  const [had, now] = [film.vector(m.had[0] ?? -1), film.vector(m.now[0] ?? -1)], arrives = film.vector(m.carries[0] ?? -1);
+  const [had, now] = [film.vector(m.had[0] ?? -1), film.vector(m.now[0] ?? -1)],
+    arrives = film.vector(m.carries[0] ?? -1);
   const grows = m.effect === "adds";
-  const columns = [["arrives", arrives], ["had", had], ["now has", now]], signs = grows ? ["+", "="] : ["", "="];
+  const columns = [
+      ["arrives", arrives],
+      ["had", had],
+      ["now has", now],
+    ],
+    signs = grows ? ["+", "="] : ["", "="];
   columns.forEach(([caption, vector], i) => {
-    const x = gap / 2 + i * (w + gap), flawed = vector?.kind === "twice";
+    const x = gap / 2 + i * (w + gap),
+      flawed = vector?.kind === "twice";
     write(ctx, T, caption, x + w / 2, 8, { size: 10, align: "center", color: T.muted });
     drawChunk(ctx, T, x, y, w, h, vector);
     const slot = h / p;
-    if (vector && slot >= 8.5) vector.counts.forEach((n, r) => {
-      if (n) write(ctx, T, n === 1 ? r : `${r} ×${n}`, x + w / 2, y + (r + 0.5) * slot + 0.5, { size: 8.5, bold: 1, align: "center", color: n === 1 ? "#111" : T.error });
+    if (vector && slot >= 8.5)
+      vector.counts.forEach((n, r) => {
+        if (n)
+          write(ctx, T, n === 1 ? r : `${r} ×${n}`, x + w / 2, y + (r + 0.5) * slot + 0.5, {
+            size: 8.5,
+            bold: 1,
+            align: "center",
+            color: n === 1 ? "#111" : T.error,
+          });
+      });
+    write(ctx, T, heldWords(vector, p), x + w / 2, y + h + 9, {
+      size: 10,
+      align: "center",
+      bold: vector?.kind === "complete" || flawed,
+      color: flawed ? T.error : T.ink,
     });
-    write(ctx, T, heldWords(vector, p), x + w / 2, y + h + 9, { size: 10, align: "center", bold: vector?.kind === "complete" || flawed, color: flawed ? T.error : T.ink });
     if (i < 2) write(ctx, T, signs[i], x + w + gap / 2, y + h / 2, { size: 15, align: "center", color: T.muted });
     if (i !== 1 || grows || !vector) return;
     ctx.globalAlpha = 0.5;
     ctx.fillStyle = T.bg;
     ctx.fillRect(x - 1, y - 1, w + 2, h + 2);
     ctx.globalAlpha = 1;
-    stroke(ctx, T.ink, 1.2, [[x - 3, y + h + 3], [x + w + 3, y - 3]]);
+    stroke(ctx, T.ink, 1.2, [
+      [x - 3, y + h + 3],
+      [x + w + 3, y - 3],
+    ]);
   });
 }
 
 function heldWords(vector, ranks) {
   if (!vector) return "?";
-  if (vector.kind === "twice") return "too often";
-  return vector.kind === "complete" && ranks > 1 ? "complete" : `${vector.held} of ${ranks}`;
+  if (vector.kind === "twice") return `×${vector.counts.reduce((a, b) => Math.max(a, b), 0)}`;
+  return vector.kind === "complete" && ranks > 1 ? `all ${ranks}` : `${vector.held} of ${ranks}`;
 }

@@ -14,9 +14,7 @@ def parents(trace: Trace) -> list[int] | None:
     received = trace.where(kind=("recv", "reduce"))
     kinds = dict(zip(received.message.tolist(), received.text("kind"), strict=True))
     up: dict[tuple[int, int], tuple[int, int]] = {}
-    for message, a, b in zip(
-        sends.message.tolist(), sends.rank.tolist(), sends.peer.tolist(), strict=True
-    ):
+    for message, a, b in zip(sends.message.tolist(), sends.rank.tolist(), sends.peer.tolist(), strict=True):
         child, parent = (a, b) if kinds.get(message) == "reduce" else (b, a)
         up.setdefault((min(a, b), max(a, b)), (child, parent))
     if ranks < 3 or len(up) != ranks - 1:

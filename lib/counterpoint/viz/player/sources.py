@@ -25,7 +25,9 @@ def excerpts(trace: Trace) -> tuple[list[dict], list[dict]]:
     one `{name, first, text}` for each file: the text from a little above the first of its lines to a
     little below the last. `file` is -1 and the text absent where it is not known.
     """
-    lines, files, numbers = [], [], {}
+    lines: list[dict] = []
+    files: list[dict] = []
+    numbers: dict[str, int] = {}
     used: dict[str, list[int]] = {}
     for word in trace.words["line"]:
         file, _, number = word.rpartition(":")

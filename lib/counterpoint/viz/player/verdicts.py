@@ -41,12 +41,25 @@ def _position(trace: Trace, message: Any, index: dict[int, int]) -> int:
 def _stuck(stuck: list[dict], cycle: list[int]) -> str:
     if cycle:
         return "each waits for the next: " + " → ".join(str(rank) for rank in [*cycle, cycle[0]])
+    waiting = {wait["rank"] for wait in stuck}
+    gone = sorted({peer for wait in stuck for peer in wait["peers"]} - waiting)
+    if gone:
+        names = " and ".join(f"rank {rank}" for rank in gone[:3])
+        return (
+            f"{_names(sorted(waiting))} wait{'s' * (len(waiting) == 1)} for {names}, which can answer no more"
+        )
     return "; ".join(f"rank {w['rank']} waits in {w['call']}" for w in stuck[:4])
 
 
-def _counted_twice(
-    trace: Trace, held: Holdings, when: Moments, index: dict[int, int]
-) -> dict | None:
+def _names(ranks: list[int]) -> str:
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    return "ranks " + (
+        ", ".join(map(str, ranks)) if len(ranks) <= 6 else f"{ranks[0]}, {ranks[1]}, … {ranks[-1]}"
+    )
+
+
+def _counted_twice(trace: Trace, held: Holdings, when: Moments, index: dict[int, int]) -> dict | None:
     """The first receive that leaves a contribution in a cell more than once, when the end has one too."""
     kinds = held.vectors.kinds()
     state = {(rank, cell): v for rank, cells in enumerate(held.initial) for cell, v in enumerate(cells)}

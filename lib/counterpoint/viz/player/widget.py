@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 _FILES = (
-    "film", "draw", "places", "stage", "timeline", "panels", "words", "table", "controls", "player",
+    "film", "draw", "places", "stage", "flights", "timeline", "panels", "words", "table", "controls", "picture",
+    "player",
 )  # fmt: skip
 _count = itertools.count(1)
 
@@ -81,6 +82,17 @@ class Player(anywidget.AnyWidget):
     ) -> "Player":
         """The player of a run; the arguments are `film`'s, the rest are traits."""
         return cls(film(trace, provenance, cost, title, waits, cycle, verdict), **traits)
+
+    def at_message(self, message: int) -> "Player":
+        """Go to where the trace's `message` is in flight, and follow its sender; returns the player."""
+        messages = self.film["messages"]
+        index = messages["id"].index(message)
+        leaves, lands = messages[f"on_{self.axis}"][index]
+        axis = self.film["axes"][self.axis]
+        lands = axis["end"] if lands is None else lands
+        self.t = max((s for s in axis["rests"] if leaves <= s < lands), default=lands)
+        self.focus = messages["source"][index]
+        return self
 
     def figure(self, t: float | None = None) -> "Figure":
         """The picture without a browser: buffers at `t` (default: the end), timeline, bytes."""
