@@ -39,7 +39,9 @@ def run(plan: Plan) -> Outcome:
     virtual = plan.network is not None
     clock = "virtual" if virtual else "wall"
     seconds = max(p.clock.now for p in world.ports) if virtual else world.ports[0].seconds()
-    return Outcome(results, plan.arguments, finished_trace(world.ports, recorder, clock), seconds, clock, error)
+    return Outcome(
+        results, plan.arguments, finished_trace(world.ports, recorder, clock), seconds, clock, error
+    )
 
 
 def _run(world: World, plan: Plan, results: list[Any]) -> BaseException | None:

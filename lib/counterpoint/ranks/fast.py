@@ -42,9 +42,7 @@ class SimulatedComm(Comm):
     def recv(self, tensor: torch.Tensor, source: int, tag: int = 0) -> torch.Tensor:
         return self._pull(tensor, source, tag, "", "recv")
 
-    def recv_reduce(
-        self, tensor: torch.Tensor, source: int, op: str = "sum", tag: int = 0
-    ) -> torch.Tensor:
+    def recv_reduce(self, tensor: torch.Tensor, source: int, op: str = "sum", tag: int = 0) -> torch.Tensor:
         return self._pull(tensor, source, tag, op, "recv_reduce")
 
     def sendrecv(
@@ -262,5 +260,3 @@ class _QuickWait(Blocked):
 def _line(depth: int) -> tuple:
     frame = sys._getframe(depth)
     return frame.f_code, frame.f_lineno
-
-

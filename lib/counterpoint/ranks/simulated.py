@@ -11,10 +11,10 @@ clock is earlier.
 
 import ctypes
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from heapq import heappop, heappush
 from random import Random
-from contextlib import contextmanager
-from collections.abc import Iterator
 from typing import Any, TextIO
 
 import greenlet
@@ -22,7 +22,7 @@ import torch
 
 from counterpoint.models import Link, as_network
 from counterpoint.ranks.arguments import buffers_of
-from counterpoint.ranks.deadlock import Blocked, find_deadlock, mismatch
+from counterpoint.ranks.deadlock import find_deadlock, mismatch
 from counterpoint.ranks.errors import CommError, RankStopped
 from counterpoint.ranks.fast import SimulatedComm
 from counterpoint.ranks.output import Prefixed
@@ -153,9 +153,7 @@ def run(plan: Plan) -> Outcome:
 
     def body(port: SimulatedPort) -> None:
         try:
-            results[port.rank] = plan.function(
-                SimulatedComm(port, members, ()), *plan.arguments[port.rank]
-            )
+            results[port.rank] = plan.function(SimulatedComm(port, members, ()), *plan.arguments[port.rank])
             port.returned = True
         except RankStopped:
             pass

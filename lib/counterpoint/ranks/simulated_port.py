@@ -140,9 +140,7 @@ class SimulatedPort(Port):
         send.link = channel
         if not send.synchronous:
             self.take_turn(channel.route)
-            send.start, send.end = self.clock.leave(
-                channel.route, send.nbytes, send.ready, world.free
-            )
+            send.start, send.end = self.clock.leave(channel.route, send.nbytes, send.ready, world.free)
             if not tensor.is_meta:
                 send.tensor = tensor.clone()
             send.done = True
@@ -248,8 +246,9 @@ class SimulatedPort(Port):
     def test(self, request: Request) -> bool:
         world = self.world
         world.check()
-        if not request.done and world.heap:  # whoever polls lets time go by
-            self.clock.now = max(self.clock.now, world.heap[0][0])
+        if not request.done and (world.heap or world.starting):  # whoever polls lets time go by
+            if world.heap:
+                self.clock.now = max(self.clock.now, world.heap[0][0])
             world.wake(self, self.clock.now)
             world.give_way(self)
         if request.done and not request.observed:
