@@ -10,6 +10,7 @@ clock is earlier.
 """
 
 import ctypes
+import gc
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,7 +43,7 @@ class Simulation:
         self.heap: list[tuple[float, int, SimulatedPort]] = []
         """Ranks that can go on: (clock, order of arrival here, rank)."""
         self.arrivals = 0
-        self.sizes: dict[int, tuple] = {}
+        self.sizes: dict[int, tuple[torch.Tensor, int]] = {}
         """What is known of phantom tensors, by identity: see `fast.py`."""
         self.failure: BaseException | None = None
         self.meetings: dict[tuple, dict[int, tuple[Any, float]]] = {}
@@ -163,7 +164,7 @@ def run(plan: Plan) -> Outcome:
     for port, own in zip(world.ports, plan.arguments, strict=True):
         port.buffers = buffers_of(own)
         port.greenlet = greenlet.greenlet(lambda port=port: body(port))
-    with _Printing(world, plan.output), _Deadline(plan.timeout):
+    with _Printing(world, plan.output), _Deadline(plan.timeout), _uncollected():
         try:
             world.conduct()
         except _Late:
@@ -225,6 +226,18 @@ class _Printing:
         for line in self.lines.values():
             line.close()
         self.switch.__exit__()
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage collection: it would look at every message there is, again and again, and find nothing."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 def _mode() -> tuple[bool, bool, bool]:

@@ -176,10 +176,11 @@ class SimulatedPort(Port):
 
     def as_request(self, comm: tuple, dest: int, tag: int, quick: tuple) -> Request:
         """A message that left the quick way, as a request."""
-        ready, tensor, step, message, line = quick
-        send = Request(self, "send", comm, dest, tag, tensor, line)
-        send.ready = send.start = ready
-        send.step, send.message, send.done = step, message, True
+        start, tensor, *recorded = quick
+        send = Request(self, "send", comm, dest, tag, tensor, None)
+        send.ready = send.start = start
+        send.step, send.message = recorded or (0, None)
+        send.done = True
         return send
 
     def take_turn(self, route: Route) -> None:
