@@ -1,6 +1,7 @@
 """A verdict shows itself everywhere, says nothing that HTML could run, and never fails to."""
 
 import pytest
+
 from counterpoint.grading.verdict import MIME, Score, Verdict, show, to_html
 
 
