@@ -58,6 +58,11 @@ class Notebook:
         """Run all cells, and wait until the last has run."""
         self.page.evaluate(RUN_ALL)
 
+    def faults(self) -> list[str]:
+        """All that has gone wrong on this page so far."""
+        outside = [f"asked for {url}" for url in self.outside]
+        return [*self.errors(), *self.console, *outside]
+
     def errors(self) -> list[str]:
         """What cells raised."""
         return self.page.evaluate(ERRORS)

@@ -167,3 +167,16 @@ def test_a_job_that_cannot_be_read_ends_the_child_and_the_next_is_graded(child: 
     assert stopped.value.why == "broken"
     assert child.pid is None
     assert grade_answer(NAME, right, child=child).passed
+
+
+def test_interrupting_a_check_ends_what_it_runs(child: Child, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    grade_answer(NAME, right, child=child)
+    with monkeypatch.context() as patch:
+        patch.setattr(child, "_next", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            grade_answer(NAME, right, child=child)
+    assert child.pid is None
+    assert grade_answer(NAME, right, child=child).passed

@@ -47,6 +47,12 @@ def test_names_of_lines_that_end_together_do_not_touch():
     assert abs(heights[0] + heights[-1]) < NAMES_APART / 4  # to both sides alike
 
 
+def test_positions_may_be_letters():
+    chart = curves("abc", {"t": [1, 2, 3]}, x_label="", y_label="", logarithmic=False, alt="")
+    (axes,) = chart.figure.axes
+    assert axes.lines[0].get_xdata().tolist() == ["a", "b", "c"]
+
+
 def test_ticks_carry_their_unit():
     chart = curves(
         [1, 1e3, 1e6], {"t": [1e-6, 1e-3, 1]}, x_label="", y_label="", x_unit="B", y_unit="s", alt=""

@@ -128,7 +128,7 @@ WRONG = [
     ("returns None", returns_none, "Is the `return` missing?", 0),
     ("too many steps: a star", star, "that is the **star**", 5),
     ("too many steps: a chain", chain, "a **chain**", 5),
-    ("sends its own part, not its sum", sends_own_part, "should return ranks {0, 1, 2, 3}", 0),
+    ("sends its own part, not its sum", sends_own_part, "Send **the sum so far**", 0),
     ("double counting", counts_twice, "counts rank 0", 0),
     ("works in place, returns nothing", in_place_and_silent, "which must stay as it is", 0),
     ("the distance never doubles", hangs, "A rank waits for one that has returned", 0),

@@ -113,7 +113,7 @@ WRONG = [
     ("divides by p", divides, "the mean", 0),
     ("leaves out empty chunks", too_few_chunks, "wrong where some chunks are empty", 0),
     ("right but too many bytes: whole vectors", pass_the_whole, "whole vector", 4),
-    ("right but too many bytes: a star", star, "the busiest rank sent", 4),
+    ("right but too many bytes: a star", star, "that is the **star**", 4),
     ("calls the library's own", librarys_own, "leaves the work to the library", 0),
     ("a half is not written yet", not_finished, "still to be written", 0),
 ]

@@ -15,19 +15,16 @@ def picture(evidence: Evidence, message: int, sentence: str) -> Callable[[], Any
     def make() -> Any:
         from counterpoint.viz import Player
 
-        verdict = {
-            "ok": not evidence.wrong,
-            "kind": "deadlock" if failure is not None and failure.kind == "deadlock" else "wrong",
-            "why": sentence.replace("**", "").replace("`", ""),
-            "message": message if message >= 0 else None,
-        }
+        # The verdict above tells all; the picture needs its last sentence. A deadlock it explains itself.
+        last = sentence.replace("**", "").replace("`", "").rstrip(".").rpartition(". ")[2]
+        verdict = {"ok": not evidence.wrong, "kind": "wrong", "why": last, "message": message}
         player = Player.from_trace(
             provenance.trace,
             provenance,
             title=f"{evidence.exercise.function} on {evidence.case.on}",
             waits=failure.waits if failure is not None else (),
             cycle=failure.cycle if failure is not None else (),
-            verdict=verdict if message >= 0 or failure is not None else None,
+            verdict=verdict if message >= 0 else None,
         )
         if message in player.film["messages"]["id"]:
             player.at_message(message)

@@ -46,6 +46,8 @@ class Verdict:
     picture: Callable[[], Any] | None = None
     """Makes the player of the learner's run, stopped where it went wrong."""
     caption: str = ""
+    shown_in: int = -1
+    """The execution count of the cell in which `check` has shown it already."""
 
     @property
     def points(self) -> int:
@@ -132,6 +134,8 @@ class Verdict:
         return "".join(body) + "</div>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        if self.shown_in >= 0 and self.shown_in == _cell():
+            return {"text/plain": self.headline}
         return {"text/plain": str(self), "text/html": self._repr_html_(), MIME: self.to_json()}
 
 
@@ -140,14 +144,13 @@ def show(verdict: Verdict) -> None:
 
     A check is followed by `.points`, so it must show itself while it still can.
     """
-    from IPython import get_ipython
-
-    shell = get_ipython()
-    if shell is None or not hasattr(shell, "kernel"):
+    cell = _cell()
+    if cell < 0:
         return
     from IPython.display import display
 
     display(verdict)
+    verdict.shown_in = cell
     if os.environ.get(PICTURES_VARIABLE) == "off":
         return
     player = verdict.player
@@ -155,6 +158,14 @@ def show(verdict: Verdict) -> None:
         if verdict.caption:
             display(_Text(verdict.caption))
         display(player)
+
+
+def _cell() -> int:
+    """The execution count of the notebook's cell that runs now; -1 outside of a notebook."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    return shell.execution_count if shell is not None and hasattr(shell, "kernel") else -1
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
@@ -46,7 +47,7 @@ def curves(
             axes.set_yscale("log")
         names = []
         for (name, values), color, dash in zip(series.items(), COLORS, DASHES, strict=False):
-            axes.plot(list(x), values, color=color, linestyle=dash, linewidth=2.2)
+            axes.plot(np.array(list(x)), values, color=color, linestyle=dash, linewidth=2.2)
             names.append(axes.annotate(
                 name, (x[-1], values[-1]), xytext=(7, 0), textcoords="offset points",
                 color=color, va="center", fontweight="bold", annotation_clip=False,

@@ -43,6 +43,23 @@ def in_place(evidence: Evidence) -> Finding | None:
     )
 
 
+def own_part(evidence: Evidence) -> Finding | None:
+    """A rank that has received others' input sends its own alone."""
+    messages = evidence.messages()
+    for message in messages:
+        before = next((m for m in messages if m.peer == message.rank and m.step < message.step), None)
+        counts = message.cells[0][1] if message.cells else None
+        if before is None or counts is None or counts.sum() != 1 or counts[message.rank] != 1:
+            continue
+        return Finding(
+            f"With {evidence.case.on}, in step {message.step} rank {message.rank} sends its own input alone to rank "
+            f"{message.peer} (your line {message.line}), though rank {before.rank}'s came in in step {before.step}: "
+            f"that one is lost on the way. Send **the sum so far**.",
+            message.number,
+        )
+    return None
+
+
 def like_a_star(evidence: Evidence) -> Finding | None:
     """Right, but everyone sends to rank 0."""
     p, messages = evidence.case.ranks, evidence.messages()
@@ -96,6 +113,6 @@ EXERCISE = Exercise(
         few_messages(lambda case: (case.ranks - 1) * case.count * case.itemsize),
         few_steps(lambda case: (case.ranks - 1).bit_length()),
     ),
-    diagnoses=(changed_input, in_place),
+    diagnoses=(changed_input, in_place, own_part),
     remarks=(like_a_star, like_a_chain),
 )  # fmt: skip

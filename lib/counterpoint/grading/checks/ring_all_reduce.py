@@ -40,6 +40,18 @@ def one_phase_missing(evidence: Evidence) -> Finding | None:
     )
 
 
+def like_a_star(evidence: Evidence) -> Finding | None:
+    """Right, but every message is to or from one rank."""
+    messages = evidence.messages()
+    hubs = set(range(evidence.case.ranks)).intersection(*({m.rank, m.peer} for m in messages))
+    if evidence.case.ranks < 3 or not messages or len(hubs) != 1:
+        return None
+    return Finding(
+        f"Every message is to or from rank {hubs.pop()}: that is the **star**. On a ring each rank sends to its right "
+        f"neighbour only, one chunk at a time, and all of them at once."
+    )
+
+
 def remainder(evidence: Evidence) -> Finding | None:
     """The last elements, those beyond p equal chunks, are untouched."""
     case, here = evidence.case, evidence.here
@@ -83,5 +95,5 @@ EXERCISE = Exercise(
     wants=wants,
     targets=(few_bytes(busiest), few_steps(lambda case: 2 * (case.ranks - 1))),
     diagnoses=(remainder, wrong_neighbour, aliased, one_phase_missing, not_passed_on),
-    remarks=(whole_vector, two_halves),
+    remarks=(like_a_star, whole_vector, two_halves),
 )  # fmt: skip
