@@ -16,7 +16,11 @@ from counterpoint.trace.trace import COLUMNS, Trace
 Line = tuple[CodeType, int]
 """A code object and a line number in its file: cheap to take while running."""
 
-_KIND_CODE = {kind: code for code, kind in enumerate(KINDS)}
+_ROW = (
+    "message", "comm", "rank", "peer", "kind", "op", "tag", "nbytes", "step", "start", "end", "phase",
+    "chunk", "line",
+)  # fmt: skip
+"""What a row holds, in the order of `Recorder.add`."""
 
 
 class Recorder:
@@ -67,29 +71,28 @@ class Recorder:
         wall clock in where a rank had to wait.
         """
         rows = [row for rank_rows in self.rows for row in rank_rows]
-        messages = {m: i for i, m in enumerate(sorted({r[0] for r in rows if r[0] is not None}))}
-        comms = {c: i for i, c in enumerate(sorted({r[1] for r in rows} | {()}))}
         words: dict[str, list[str]] = {"kind": list(KINDS), "op": [], "phase": [], "line": []}
-        codes: dict[str, dict] = {name: {} for name in words}
         sources: dict[str, list[str]] = {}
-
-        def code(column: str, value: Any) -> int:
-            known = codes[column]
-            if value not in known:
-                known[value] = len(words[column])
-                words[column].append(_text(value, sources) if column == "line" else value)
-            return known[value]
-
-        columns = {name: np.empty(len(rows), dtype) for name, dtype in COLUMNS.items()}
-        for i, row in enumerate(rows):
-            message, comm, rank, peer, kind, op, tag, nbytes, step, start, end, phase, chunk, line = row
-            values = (
-                UNKNOWN if message is None else messages[message],
-                comms[comm], rank, peer, _KIND_CODE[kind], code("op", op), tag, nbytes, step,
-                start, end, code("phase", phase), *chunk, code("line", line),
-            )  # fmt: skip
-            for name, value in zip(COLUMNS, values, strict=True):
-                columns[name][i] = value
+        given = dict(zip(_ROW, zip(*rows, strict=True), strict=True)) if rows else {}
+        columns = {name: np.empty(0, dtype) for name, dtype in COLUMNS.items()}
+        for name, values in given.items():
+            if name == "chunk":
+                chunks = np.array(values, np.int64).reshape(-1, 3)
+                for part, column in zip(("buffer", "offset", "length"), chunks.T, strict=True):
+                    columns[part] = column.astype(COLUMNS[part])
+            elif name in ("message", "comm"):
+                known = {v for v in set(values) if v is not None} | ({()} if name == "comm" else set())
+                numbers = {value: i for i, value in enumerate(sorted(known))} | {None: UNKNOWN}
+                columns[name] = np.array([numbers[v] for v in values], COLUMNS[name])
+            elif name in words:
+                codes = {word: code for code, word in enumerate(KINDS)} if name == "kind" else {}
+                for value in dict.fromkeys(values):
+                    if value not in codes:
+                        codes[value] = len(codes)
+                        words[name].append(_text(value, sources) if name == "line" else value)
+                columns[name] = np.array([codes[v] for v in values], COLUMNS[name])
+            else:
+                columns[name] = np.array(values, COLUMNS[name])
         return Trace(columns, words, ranks=len(self.rows), clock=clock, sources=sources)
 
 
