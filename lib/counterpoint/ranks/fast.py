@@ -54,65 +54,92 @@ class SimulatedComm(Comm):
         tag: int = 0,
     ) -> torch.Tensor:
         try:
-            out = self._out[dest, tag]
-            sized, n = self._sizes[id(outgoing)]
+            out = self._out[(dest, tag) if tag else dest]
+            into = self._in[(source, tag) if tag else source]
+            sized, n, _ = self._sizes[id(outgoing)]
         except KeyError:
-            if self._open(outgoing, dest, tag, True):
+            if self._open(outgoing, dest, tag, True) and self._open(accumulator, source, tag, False):
                 return self.sendrecv_reduce(outgoing, dest, accumulator, source, op, tag)
             return self._general(outgoing, dest, accumulator, source, op, tag)
-        if sized is not outgoing or out.wanted or not out.direct:
-            self._sizes.pop(id(outgoing)) if sized is not outgoing else None
+        if sized is not outgoing or out.closed or into.closed:
+            self._forget(outgoing, sized)
             return self._general(outgoing, dest, accumulator, source, op, tag)
 
         clock = self._clock
+        now = clock.now
         start = clock.out_free
-        if clock.now > start:
-            start = clock.now
-        done = start + out.hold + n * out.beta_out
-        clock.out_free = done
+        if now > start:
+            start = now
+        clock.out_free = done = start + out.hold + n * out.beta_out
         if clock.overhead is not None:
             done = start + clock.overhead
         if self._rows is None:
-            out.sent.append((start, outgoing))
+            out.sent.append((start, outgoing, n, 0, 0))
         else:
             out.sent.append(self._sent(outgoing, dest, tag, n, start, done))
         if out.reader is not None:
             self._port.world.wake(out.reader, start)
             out.reader = None
 
-        self.recv_reduce(accumulator, source, op, tag)
-        if done > clock.now:
-            clock.now = done
+        sent = into.sent
+        if not sent:
+            self._await(into, source, op)
+        message = sent.popleft()
+        try:
+            start, carried, n, theirs, number = message
+        except TypeError:
+            sent.appendleft(message)
+            self._general_receive(accumulator, source, op, tag)
+            clock.now = max(clock.now, done)
+            return accumulator
+        if carried is not accumulator:
+            self._fit(carried, accumulator, source, tag)
+        if clock.in_free > start:
+            start = clock.in_free
+        end = start + into.delay + n * into.beta_slowest
+        if now > end:
+            end = now
+        free = start + into.hold + n * into.beta_in
+        if op:
+            if op != "sum":
+                check_op(op, accumulator.dtype)
+            reduction = n * clock.gamma
+            end += reduction
+            free += reduction
+        clock.in_free = free
+        if self._rows is not None:
+            self._received(accumulator, theirs, number, source, tag, op, n, now, start, end)
+        clock.now = end if end > done else done
         return accumulator
 
     def send(self, tensor: torch.Tensor, dest: int, tag: int = 0) -> None:
         try:
-            out = self._out[dest, tag]
-            sized, n = self._sizes[id(tensor)]
+            out = self._out[(dest, tag) if tag else dest]
+            sized, n, _ = self._sizes[id(tensor)]
         except KeyError:
             if self._open(tensor, dest, tag, True):
                 return self.send(tensor, dest, tag)
             return super().send(tensor, dest, tag)
-        if sized is not tensor or out.wanted or not out.direct:
-            self._sizes.pop(id(tensor)) if sized is not tensor else None
+        if sized is not tensor or out.closed:
+            self._forget(tensor, sized)
             return super().send(tensor, dest, tag)
 
         clock = self._clock
+        now = clock.now
         start = clock.out_free
-        if clock.now > start:
-            start = clock.now
-        done = start + out.hold + n * out.beta_out
-        clock.out_free = done
+        if now > start:
+            start = now
+        clock.out_free = done = start + out.hold + n * out.beta_out
         if clock.overhead is not None:
             done = start + clock.overhead
         if self._rows is None:
-            out.sent.append((start, tensor))
+            out.sent.append((start, tensor, n, 0, 0))
         else:
             out.sent.append(self._sent(tensor, dest, tag, n, start, done))
         if out.reader is not None:
             self._port.world.wake(out.reader, start)
             out.reader = None
-        if done > clock.now:
+        if done > now:
             clock.now = done
         return None
 
@@ -123,43 +150,43 @@ class SimulatedComm(Comm):
         self, tensor: torch.Tensor, source: int, op: str = "sum", tag: int = 0
     ) -> torch.Tensor:
         try:
-            into = self._in[source, tag]
-            sized, n = self._sizes[id(tensor)]
+            into = self._in[(source, tag) if tag else source]
         except KeyError:
             if self._open(tensor, source, tag, False):
                 return self.recv_reduce(tensor, source, op, tag)
             return self._general_receive(tensor, source, op, tag)
-        if sized is not tensor or into.wanted or not into.direct:
-            self._sizes.pop(id(tensor)) if sized is not tensor else None
+        if into.closed:
             return self._general_receive(tensor, source, op, tag)
 
         clock = self._clock
-        if not into.sent:
+        sent = into.sent
+        if not sent:
             self._await(into, source, op)
-        message = into.sent.popleft()
-        if type(message) is not tuple:
-            into.sent.appendleft(message)
+        message = sent.popleft()
+        try:
+            start, carried, n, theirs, number = message
+        except TypeError:
+            sent.appendleft(message)
             return self._general_receive(tensor, source, op, tag)
-        if message[1] is not tensor:
-            self._fit(message[1], tensor, source, tag)
-        before = clock.now
-        start = message[0]
+        if carried is not tensor:
+            self._fit(carried, tensor, source, tag)
+        now = clock.now
         if clock.in_free > start:
             start = clock.in_free
         end = start + into.delay + n * into.beta_slowest
-        if before > end:
-            end = before
+        if now > end:
+            end = now
+        free = start + into.hold + n * into.beta_in
         if op:
             if op != "sum":
                 check_op(op, tensor.dtype)
             reduction = n * clock.gamma
-            clock.in_free = start + into.hold + n * into.beta_in + reduction
-            clock.now = end + reduction
-        else:
-            clock.in_free = start + into.hold + n * into.beta_in
-            clock.now = end
+            end += reduction
+            free += reduction
+        clock.in_free = free
+        clock.now = end
         if self._rows is not None:
-            self._received(tensor, message, source, tag, op, n, before, start)
+            self._received(tensor, theirs, number, source, tag, op, n, now, start, end)
         return tensor
 
     # The general way, and what is rare.
@@ -184,13 +211,19 @@ class SimulatedComm(Comm):
             return False
         if len(sizes) >= MOST_SIZES:
             sizes.clear()
-        sizes[id(tensor)] = tensor, nbytes
+        sizes[id(tensor)] = tensor, nbytes, self._port.chunk(tensor)
         channels = self._out if out else self._in
-        if (peer, tag) not in channels:
+        key = (peer, tag) if tag else peer
+        if key not in channels:
             other = self._peer(peer, "send" if out else "recv")
             ends = (self._port.rank, other) if out else (other, self._port.rank)
-            channels[peer, tag] = self._port.channel(self._key, *ends, tag)
+            channels[key] = self._port.channel(self._key, *ends, tag)
         return True
+
+    def _forget(self, tensor: torch.Tensor, sized: torch.Tensor) -> None:
+        """What was remembered by this identity was of another tensor, which is gone."""
+        if sized is not tensor:
+            del self._sizes[id(tensor)]
 
     def _await(self, channel: Channel, source: int, op: str) -> None:
         """Give way until something has been sent."""
@@ -220,35 +253,42 @@ class SimulatedComm(Comm):
         port, clock = self._port, self._clock
         step = clock.last_send if clock.last_send > clock.last_receive else clock.last_receive
         clock.last_send = step = step + 1
-        number = (port.rank, port.sent)
-        port.sent += 1
+        number = port.number()
+        chunk = self._sizes[id(tensor)][2]
+        frame = sys._getframe(2)
         self._rows.append((  # type: ignore[union-attr]
             number, self._key, port.rank, self._members[dest], "send", "", tag, n, step, start, done,
-            port.phase, port.chunk(tensor), _line(),
+            port.phase, chunk, (frame.f_code, ~frame.f_lasti),
         ))  # fmt: skip
-        return start, tensor, step, number
+        return start, tensor, n, step, number
 
     def _received(
         self,
         tensor: torch.Tensor,
-        message: tuple,
+        theirs: int,
+        number: int,
         source: int,
         tag: int,
         op: str,
         n: int,
         before: float,
         start: float,
+        end: float,
     ) -> None:
         """Record a receipt, and the time before it in which nothing came."""
-        port, clock, line, peer = self._port, self._clock, _line(), self._members[source]
+        port, clock, peer = self._port, self._clock, self._members[source]
         step = clock.last_receive + 1
-        clock.last_receive = step = step if step > message[2] else message[2]
+        clock.last_receive = step = step if step > theirs else theirs
         kind = "reduce" if op else "recv"
+        frame = sys._getframe(2)
+        line = frame.f_code, ~frame.f_lasti
         if start > before:
             port.waited(kind, [peer], before, start, line)
+        known = self._sizes.get(id(tensor))
+        chunk = known[2] if known is not None and known[0] is tensor else port.chunk(tensor)
         self._rows.append((  # type: ignore[union-attr]
-            message[3], self._key, port.rank, peer, kind, op, tag, n, step, start, clock.now, port.phase,
-            port.chunk(tensor), line,
+            number, self._key, port.rank, peer, kind, op, tag, n, step, start, end, port.phase,
+            chunk, line,
         ))  # fmt: skip
 
 

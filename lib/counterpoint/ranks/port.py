@@ -111,13 +111,17 @@ class Port(ABC):
                     return number, (address - low) // tensor.element_size(), count
         return UNKNOWN, UNKNOWN, count
 
+    def number(self) -> int:
+        """A number for the rank's next message, no other's, in the order of ranks and sendings."""
+        self.sent += 1
+        return self.rank << 40 | self.sent
+
     # Bookkeeping of the two ends of a message; each is called by its own rank only.
 
     def posted_send(self, send: Request) -> None:
         """Give the message its number and step, and record that it is on its way."""
         self.clock.post_send(send)
-        send.message = (self.rank, self.sent)
-        self.sent += 1
+        send.message = self.number()
         if self.recorder is not None:
             send.chunk, send.phase = self.chunk(send.tensor), self.phase
             now = send.ready if self.clock.virtual else self.seconds()

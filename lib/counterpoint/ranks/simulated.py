@@ -15,7 +15,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from heapq import heappop, heappush
-from random import Random
 from typing import Any, TextIO
 
 import greenlet
@@ -43,7 +42,7 @@ class Simulation:
         self.heap: list[tuple[float, int, SimulatedPort]] = []
         """Ranks that can go on: (clock, order of arrival here, rank)."""
         self.arrivals = 0
-        self.sizes: dict[int, tuple[torch.Tensor, int]] = {}
+        self.sizes: dict[int, tuple[torch.Tensor, int, tuple[int, int, int]]] = {}
         """What is known of phantom tensors, by identity: see `fast.py`."""
         self.failure: BaseException | None = None
         self.meetings: dict[tuple, dict[int, tuple[Any, float]]] = {}
@@ -53,7 +52,7 @@ class Simulation:
         jitter, seed = plan.options.get("jitter", 0.0), plan.options.get("seed", 0)
         self.ports = [
             SimulatedPort(
-                self, rank, recorder, plan.sampler, slowness.get(rank, 1.0), jitter, Random(f"{seed} {rank}")
+                self, rank, recorder, plan.sampler, slowness.get(rank, 1.0), jitter, f"{seed} {rank}"
             )
             for rank in range(plan.ranks)
         ]
@@ -161,8 +160,12 @@ def run(plan: Plan) -> Outcome:
         except Exception as error:  # the launcher raises it; an interrupt goes straight through to it
             world.fail(what_ended_it(port.rank, error, world.failure))
 
+    buffers: dict[int, list[tuple[int, int]]] = {}
     for port, own in zip(world.ports, plan.arguments, strict=True):
-        port.buffers = buffers_of(own)
+        if recorder is not None:
+            if id(own) not in buffers:  # shared arguments are looked at once
+                buffers[id(own)] = buffers_of(own)
+            port.buffers = buffers[id(own)]
         port.greenlet = greenlet.greenlet(lambda port=port: body(port))
     with _Printing(world, plan.output), _Deadline(plan.timeout), _uncollected():
         try:

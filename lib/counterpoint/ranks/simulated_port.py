@@ -25,14 +25,15 @@ class Channel:
 
     `sent`: what has left and not been taken, each either a `Request` or, from the quick way of `fast.py`,
     a tuple. `wanted`: receives that were posted first. `reader`: the rank that waits in a quick receive.
+    `closed`: the quick way is, since the route has shared links or a receive was posted first.
     """
 
     __slots__ = (
-        "beta_in", "beta_out", "beta_slowest", "delay", "direct", "hold", "reader", "route", "sent", "wanted",
+        "beta_in", "beta_out", "beta_slowest", "closed", "delay", "hold", "reader", "route", "sent", "shared", "wanted",
     )  # fmt: skip
 
     def __init__(self, route: Route) -> None:
-        self.direct = len(route.links) == 2
+        self.shared = self.closed = len(route.links) > 2
         self.hold, self.delay = route.hold, route.delay
         self.beta_out, self.beta_in = route.betas[0], route.betas[-1]
         self.beta_slowest = max(route.betas)
@@ -105,12 +106,13 @@ class SimulatedPort(Port):
         sampler: Sampler | None,
         slowness: float,
         jitter: float,
-        random: Random,
+        seed: str,
     ) -> None:
         super().__init__(rank, recorder, None, sampler)
         self.world = world
         self.clock: RouteClock = RouteClock(world.network.gamma, world.network.overhead or None)
-        self.slowness, self.jitter, self.random = slowness, jitter, random
+        self.slowness, self.jitter = slowness, jitter
+        self.random = Random(seed) if jitter else None
         self.greenlet: greenlet.greenlet | None = None
         self.outgoing: dict[tuple, Channel] = {}
         """This rank's channels: (communicator, dest, tag)."""
@@ -146,6 +148,7 @@ class SimulatedPort(Port):
             send.done = True
         if channel.wanted:
             receive = channel.wanted.popleft()
+            channel.closed = channel.shared or bool(channel.wanted)
             receive.match, send.match = send, receive
             self.move(send, receive)
         else:
@@ -166,20 +169,21 @@ class SimulatedPort(Port):
         receive.link = channel
         if channel.sent:
             send = channel.sent.popleft()
-            if type(send) is tuple:
+            if isinstance(send, tuple):
                 send = self.world.ports[source].as_request(comm, self.rank, tag, send)
             receive.match, send.match = send, receive
             self.move(send, receive)
         else:
             channel.wanted.append(receive)
+            channel.closed = True
         return receive
 
     def as_request(self, comm: tuple, dest: int, tag: int, quick: tuple) -> Request:
         """A message that left the quick way, as a request."""
-        start, tensor, *recorded = quick
+        start, tensor, _, step, number = quick
         send = Request(self, "send", comm, dest, tag, tensor, None)
         send.ready = send.start = start
-        send.step, send.message = recorded or (0, None)
+        send.step, send.message = step, number
         send.done = True
         return send
 
@@ -292,7 +296,7 @@ class SimulatedPort(Port):
         self.world.check()
         start = self.clock.now
         seconds *= self.slowness
-        if self.jitter:
+        if self.random is not None:
             seconds *= 1.0 + self.jitter * self.random.random()
         self.clock.now = end = start + seconds
         if self.recorder is not None:

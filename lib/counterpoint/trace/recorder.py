@@ -26,8 +26,8 @@ _ROW = (
 class Recorder:
     """Event lists of `ranks` ranks, one list each.
 
-    Call `add` from the rank's own thread only. `line` is `(code object, line number)` or None;
-    `message` is any hashable that both ends share, or None.
+    Call `add` from the rank's own thread only. `message` is an integer that both ends share, or None. `line`
+    is `(code object, line number)`, or the complement of an instruction's offset for the number, or None.
     """
 
     def __init__(self, ranks: int) -> None:
@@ -35,7 +35,7 @@ class Recorder:
 
     def add(
         self,
-        message: Any,
+        message: int | None,
         comm: tuple,
         rank: int,
         peer: int,
@@ -80,17 +80,23 @@ class Recorder:
                 chunks = np.array(values, np.int64).reshape(-1, 3)
                 for part, column in zip(("buffer", "offset", "length"), chunks.T, strict=True):
                     columns[part] = column.astype(COLUMNS[part])
-            elif name in ("message", "comm"):
-                known = {v for v in set(values) if v is not None} | ({()} if name == "comm" else set())
-                numbers = {value: i for i, value in enumerate(sorted(known))} | {None: UNKNOWN}
-                columns[name] = np.array([numbers[v] for v in values], COLUMNS[name])
+            elif name == "message":
+                numbers = np.array([UNKNOWN if v is None else v for v in values], np.int64)
+                known = np.unique(numbers[numbers != UNKNOWN])
+                columns[name] = np.where(numbers == UNKNOWN, UNKNOWN, np.searchsorted(known, numbers))
+            elif name == "comm":
+                order = {comm: i for i, comm in enumerate(sorted({(), *values}))}
+                columns[name] = np.array([order[v] for v in values], COLUMNS[name])
             elif name in words:
                 codes = {word: code for code, word in enumerate(KINDS)} if name == "kind" else {}
-                for value in dict.fromkeys(values):
-                    if value not in codes:
-                        codes[value] = len(codes)
+                keys = values
+                if name == "line":  # a code object's hash looks at all of its code; its identity does not
+                    keys = [None if v is None else (id(v[0]), v[1]) for v in values]
+                for key, value in dict(zip(keys, values, strict=True)).items():
+                    if key not in codes:
+                        codes[key] = len(codes)
                         words[name].append(_text(value, sources) if name == "line" else value)
-                columns[name] = np.array([codes[v] for v in values], COLUMNS[name])
+                columns[name] = np.array([codes[key] for key in keys], COLUMNS[name])
             else:
                 columns[name] = np.array(values, COLUMNS[name])
         return Trace(columns, words, ranks=len(self.rows), clock=clock, sources=sources)
@@ -101,6 +107,8 @@ def _text(line: Line | None, sources: dict[str, list[str]]) -> str:
     if line is None:
         return ""
     code, number = line
+    if number < 0:  # looking up a line costs more than a message
+        number = next(line for start, end, line in code.co_lines() if start <= ~number < end) or 0
     name = code.co_filename
     if name not in sources:
         sources[name] = [text.rstrip("\n") for text in linecache.getlines(name)]
