@@ -146,9 +146,7 @@ class SimulatedComm(Comm):
     def recv(self, tensor: torch.Tensor, source: int, tag: int = 0) -> torch.Tensor:
         return self.recv_reduce(tensor, source, "", tag)
 
-    def recv_reduce(
-        self, tensor: torch.Tensor, source: int, op: str = "sum", tag: int = 0
-    ) -> torch.Tensor:
+    def recv_reduce(self, tensor: torch.Tensor, source: int, op: str = "sum", tag: int = 0) -> torch.Tensor:
         try:
             into = self._in[(source, tag) if tag else source]
         except KeyError:
@@ -246,9 +244,7 @@ class SimulatedComm(Comm):
             self._port.world.fail(error)
             self._port.world.check()
 
-    def _sent(
-        self, tensor: torch.Tensor, dest: int, tag: int, n: int, start: float, done: float
-    ) -> tuple:
+    def _sent(self, tensor: torch.Tensor, dest: int, tag: int, n: int, start: float, done: float) -> tuple:
         """Record a sending; the message as its channel keeps it."""
         port, clock = self._port, self._clock
         step = clock.last_send if clock.last_send > clock.last_receive else clock.last_receive

@@ -10,7 +10,6 @@ clock is earlier.
 """
 
 import ctypes
-import gc
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ from counterpoint.ranks.fast import SimulatedComm
 from counterpoint.ranks.output import Prefixed
 from counterpoint.ranks.plan import Outcome, Plan, finished_trace, late, what_ended_it
 from counterpoint.ranks.simulated_port import SimulatedPort
-from counterpoint.trace import Recorder
+from counterpoint.trace import Recorder, uncollected
 
 
 class Simulation:
@@ -119,8 +118,8 @@ class Simulation:
 
     def stuck(self) -> BaseException:
         """Nobody can go on, so somebody waits in a cycle or for a rank that has returned."""
-        if error := mismatch(self.announced, self.ports):
-            return error
+        if differing := mismatch(self.announced, self.ports):
+            return differing
         for port in self.ports:
             if port.blocked is not None and (error := find_deadlock(port, self.ports)):
                 return error
@@ -167,7 +166,7 @@ def run(plan: Plan) -> Outcome:
                 buffers[id(own)] = buffers_of(own)
             port.buffers = buffers[id(own)]
         port.greenlet = greenlet.greenlet(lambda port=port: body(port))
-    with _Printing(world, plan.output), _Deadline(plan.timeout), _uncollected():
+    with _Printing(world, plan.output), _Deadline(plan.timeout), uncollected():
         try:
             world.conduct()
         except _Late:
@@ -229,18 +228,6 @@ class _Printing:
         for line in self.lines.values():
             line.close()
         self.switch.__exit__()
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No garbage collection: it would look at every message there is, again and again, and find nothing."""
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.enable()
 
 
 def _mode() -> tuple[bool, bool, bool]:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import greenlet
 import torch
 
 from counterpoint.models import Route
@@ -113,7 +112,7 @@ class SimulatedPort(Port):
         self.clock: RouteClock = RouteClock(world.network.gamma, world.network.overhead or None)
         self.slowness, self.jitter = slowness, jitter
         self.random = Random(seed) if jitter else None
-        self.greenlet: greenlet.greenlet | None = None
+        self.greenlet: Any = None
         self.outgoing: dict[tuple, Channel] = {}
         """This rank's channels: (communicator, dest, tag)."""
 

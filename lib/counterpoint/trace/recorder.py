@@ -4,9 +4,11 @@ Each rank appends plain rows to a list of its own, so recording takes no lock; s
 source lines are resolved once, at the end.
 """
 
+import gc
 import linecache
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import CodeType
-from typing import Any
 
 import numpy as np
 
@@ -70,6 +72,10 @@ class Recorder:
         did and not on how the threads were scheduled: two runs differ in their times only, and on the
         wall clock in where a rank had to wait.
         """
+        with uncollected():
+            return self._finish(clock)
+
+    def _finish(self, clock: str) -> Trace:
         rows = [row for rank_rows in self.rows for row in rank_rows]
         words: dict[str, list[str]] = {"kind": list(KINDS), "op": [], "phase": [], "line": []}
         sources: dict[str, list[str]] = {}
@@ -100,6 +106,18 @@ class Recorder:
             else:
                 columns[name] = np.array(values, COLUMNS[name])
         return Trace(columns, words, ranks=len(self.rows), clock=clock, sources=sources)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """No garbage collection: it would look at every row and message there is, again and again, for nothing."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 def _text(line: Line | None, sources: dict[str, list[str]]) -> str:
