@@ -246,7 +246,7 @@ def test_a_notebooks_cell_is_called_your_cell():
     code = compile(source, "/anywhere/ipykernel_77/123456.py", "exec").co_consts[0]
     recorder = Recorder(2)
     for rank, kind in ((0, "send"), (1, "recv")):
-        recorder.add((0, 0), (), rank, 1 - rank, kind, "", 0, 8, 1, 0.0, 0.0, "", (-1, -1, 2), (code, 2))
+        recorder.add(0, (), rank, 1 - rank, kind, "", 0, 8, 1, 0.0, 0.0, "", (-1, -1, 2), (code, 2))
     trace = recorder.finish()
     trace.sources["/anywhere/ipykernel_77/123456.py"] = source.splitlines()
     made = film(trace)

@@ -108,7 +108,7 @@ class Comm:
         dest, source = self._peer(dest, call), self._peer(source, call)
         send = port.isend(self._key, outgoing, dest, tag, "send")
         receive = port.irecv(self._key, incoming, source, tag, "recv", op)
-        port.wait((send, receive), call)
+        port.wait((receive, send), call)  # the reduction need not wait until the send has left
         return incoming
 
     # Everyone at once.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from counterpoint.ranks.errors import DeadlockError, MismatchError, Waiting
 from counterpoint.ranks.request import Request
-from counterpoint.trace import Line, place_of
+from counterpoint.trace import Line, line_number, place_of
 
 if TYPE_CHECKING:
     from counterpoint.ranks.port import Port
@@ -140,5 +140,5 @@ def place(line: Line | None) -> tuple[str, int, str]:
     """File, line number and the text of that line."""
     if line is None:
         return "", 0, ""
-    code, number = line
+    code, number = line[0], line_number(line)
     return code.co_filename, number, linecache.getline(code.co_filename, number).strip()

@@ -251,10 +251,9 @@ class SimulatedComm(Comm):
         clock.last_send = step = step + 1
         number = port.number()
         chunk = self._sizes[id(tensor)][2]
-        frame = sys._getframe(2)
         self._rows.append((  # type: ignore[union-attr]
             number, self._key, port.rank, self._members[dest], "send", "", tag, n, step, start, done,
-            port.phase, chunk, (frame.f_code, ~frame.f_lasti),
+            port.phase, chunk, _line(),
         ))  # fmt: skip
         return start, tensor, n, step, number
 
@@ -276,8 +275,7 @@ class SimulatedComm(Comm):
         step = clock.last_receive + 1
         clock.last_receive = step = step if step > theirs else theirs
         kind = "reduce" if op else "recv"
-        frame = sys._getframe(2)
-        line = frame.f_code, ~frame.f_lasti
+        line = _line()
         if start > before:
             port.waited(kind, [peer], before, start, line)
         known = self._sizes.get(id(tensor))
@@ -289,8 +287,8 @@ class SimulatedComm(Comm):
 
 
 def _line() -> tuple:
-    """Where the nearest caller outside this file stands."""
-    frame = sys._getframe(2)
+    """Where the nearest caller outside this file stands: its code, and which instruction (see `Recorder`)."""
+    frame = sys._getframe(3)
     while frame.f_code.co_filename == __file__:
         frame = frame.f_back  # type: ignore[assignment]
-    return frame.f_code, frame.f_lineno
+    return frame.f_code, ~frame.f_lasti

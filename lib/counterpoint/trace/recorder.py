@@ -120,13 +120,19 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+def line_number(line: Line) -> int:
+    """The number of a line that may be given by an instruction: to look it up costs more than a message."""
+    code, number = line
+    if number >= 0:
+        return number
+    return next((n for start, end, n in code.co_lines() if start <= ~number < end), None) or 0
+
+
 def _text(line: Line | None, sources: dict[str, list[str]]) -> str:
     """`file:number`; the file's text is kept, since a notebook's cells do not outlive its kernel."""
     if line is None:
         return ""
-    code, number = line
-    if number < 0:  # looking up a line costs more than a message
-        number = next(line for start, end, line in code.co_lines() if start <= ~number < end) or 0
+    code, number = line[0], line_number(line)
     name = code.co_filename
     if name not in sources:
         sources[name] = [text.rstrip("\n") for text in linecache.getlines(name)]
