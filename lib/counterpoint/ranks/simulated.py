@@ -66,12 +66,14 @@ class Simulation:
 
     def give_way(self, port: SimulatedPort) -> None:
         """Let the earliest rank go on; return when it is this one's turn again."""
-        mode = _mode()
-        if mode != self.mode:
+        grad, _, autocast = self.mode
+        # Inference mode turns grad mode off, so it is asked after only where that differs.
+        same = torch.is_grad_enabled() is grad and torch.is_autocast_enabled("cpu") is autocast
+        if same or _mode() == self.mode:
+            self._switch(port)
+        else:
             with _mode_of(self.mode):
                 self._switch(port)
-        else:
-            self._switch(port)
         if self.failure is not None:
             self.check()
 

@@ -9,6 +9,7 @@ import linecache
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import CodeType
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class Recorder:
     """
 
     def __init__(self, ranks: int) -> None:
-        self.rows: list[list[list]] = [[] for _ in range(ranks)]
+        self.rows: list[list[Any]] = [[] for _ in range(ranks)]
 
     def add(
         self,
@@ -95,7 +96,7 @@ class Recorder:
                 columns[name] = np.array([order[v] for v in values], COLUMNS[name])
             elif name in words:
                 codes = {word: code for code, word in enumerate(KINDS)} if name == "kind" else {}
-                keys = values
+                keys: Any = values
                 if name == "line":  # a code object's hash looks at all of its code; its identity does not
                     keys = [None if v is None else (id(v[0]), v[1]) for v in values]
                 for key, value in dict(zip(keys, values, strict=True)).items():
