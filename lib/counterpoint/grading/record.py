@@ -194,8 +194,12 @@ def _mark(row: dict[str, Any]) -> str:
 def _tries(row: dict[str, Any]) -> str:
     if not row["attempts"]:
         return ""
-    hints = f", {row['hints']} hints" if row["hints"] else ""
-    return f"{row['attempts']} attempts{hints}"
+    hints = f", {_count(row['hints'], 'hint')}" if row["hints"] else ""
+    return f"{_count(row['attempts'], 'attempt')}{hints}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _empty() -> dict[str, Any]:
