@@ -125,8 +125,9 @@ def test_a_solution_that_is_not_installed_is_said_to_be_elsewhere(
 def test_one_attempt_and_two_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     name = next(iter(exercises()))
-    Progress.here().record(name, 0, 2)
     Progress.here().take_hint(exercises()[name])
+    assert "  1 hint\n" in str(progress())
+    Progress.here().record(name, 0, 2)
     assert "1 attempt, 1 hint\n" in str(progress())
     Progress.here().record(name, 0, 2)
     assert "2 attempts, 1 hint\n" in str(progress())

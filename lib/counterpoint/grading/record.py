@@ -192,10 +192,8 @@ def _mark(row: dict[str, Any]) -> str:
 
 
 def _tries(row: dict[str, Any]) -> str:
-    if not row["attempts"]:
-        return ""
-    hints = f", {_count(row['hints'], 'hint')}" if row["hints"] else ""
-    return f"{_count(row['attempts'], 'attempt')}{hints}"
+    tried = (row["attempts"], "attempt"), (row["hints"], "hint")
+    return ", ".join(_count(number, word) for number, word in tried if number)
 
 
 def _count(number: int, word: str) -> str:
