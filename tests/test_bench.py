@@ -66,3 +66,23 @@ def test_an_algorithm_is_chosen_only_where_there_is_a_choice():
 
 def test_no_elements_is_a_size_too():
     assert bench.measure("all_reduce", 2, 0, iters=1).wrong == 0
+
+
+def test_time_is_the_median_span_of_the_slowest_rank():
+    early = [(0.0, 2.0), (10.0, 11.0), (20.0, 29.0)]
+    late = [(0.5, 4.0), (10.0, 12.0), (20.0, 21.0)]
+    assert bench._slowest([early, late], [2, 2, 2]) == 2.0  # spans of 4, 2 and 9 seconds
+
+
+def test_no_calls_are_refused():
+    with pytest.raises(ValueError, match="at least 1 call"):
+        bench.measure("all_reduce", 2, 400, iters=0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(1.0, "4.10e-06"), (1e-3, "0.00410"), (1e-5, "0.410"), (1e-7, "40.96"), (1e-9, "4096.00")],
+)
+def test_bandwidth_has_three_digits_however_slow(seconds, shown):
+    row = bench.Row(4096, 1024, "float", "sum", seconds, 4096 / seconds, 4096 / seconds, 0)
+    assert str(row).split()[-3:] == [shown, shown, "0"]

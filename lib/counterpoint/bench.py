@@ -1,7 +1,8 @@
 """Collectives timed by size, in the columns of nccl-tests, so that the two can be laid side by side.
 
-size is the bytes of the larger of a rank's two buffers; time is one call's, averaged over `iters` calls
-between two barriers, of the slowest rank; algbw = size / time; busbw = algbw times the factor that
+size is the bytes of the larger of a rank's two buffers; time is one call's: `iters` calls in a few spans, each
+begun together after a barrier and ended when the slowest rank has made its last call, and the median of the
+spans' means; algbw = size / time; busbw = algbw times the factor that
 makes it comparable with the speed of one link, whatever the algorithm and the number of ranks:
 https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
 
@@ -10,6 +11,7 @@ elements, over all ranks, that differ from the right result in a first call that
 """
 
 import re
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from counterpoint import collectives
 from counterpoint.ranks import Comm, launch
 
 WARM_UP = 5  # calls, as nccl-tests has it
+SPANS = 5  # of `iters` calls in all; their median is not moved by one interruption
 UNITS = {
     **{unit: 1024**power for power, unit in enumerate(("", "K", "M", "G"))},
     **{unit: 1024**power for power, unit in enumerate(("B", "KiB", "MiB", "GiB"))},
@@ -44,7 +47,7 @@ class Row:
     def __str__(self) -> str:
         return (
             f"{self.nbytes:>12} {self.count:>13} {self.type:>9} {self.op:>7} {self.seconds * 1e6:>10.1f}"
-            f" {self.algbw / 1e9:>8.2f} {self.busbw / 1e9:>8.2f} {self.wrong:>7}"
+            f" {_gb_per_s(self.algbw):>8} {_gb_per_s(self.busbw):>8} {self.wrong:>7}"
         )
 
 
@@ -135,8 +138,10 @@ def measure(
 ) -> Row:
     """Launch `ranks` ranks as threads and time one collective on `nbytes` bytes each.
 
-    Raises ValueError if there is no such collective, or no choice of its algorithm.
+    Raises ValueError if there is no such collective, no choice of its algorithm, or nothing to time.
     """
+    if iters < 1:
+        raise ValueError(f"iters = {iters}; give at least 1 call to time")
     if collective not in OPERATIONS:
         raise ValueError(f"no collective {collective!r} to time; there are {', '.join(OPERATIONS)}")
     operation = OPERATIONS[collective]
@@ -145,7 +150,9 @@ def measure(
     length = nbytes // dtype.itemsize // ranks if operation.pieces else nbytes // dtype.itemsize
     total = length * ranks if operation.pieces else length
 
-    def worker(comm: Comm) -> tuple[int, float]:
+    spans = [len(span) for span in torch.arange(iters).tensor_split(min(SPANS, iters))]
+
+    def worker(comm: Comm) -> tuple[int, list[tuple[float, float]]]:
         whole = _filled(total, comm.rank, dtype)
         piece = _filled(length if operation.pieces else 0, comm.rank, dtype)
         operation.call(comm, whole, piece, algorithm)
@@ -153,15 +160,17 @@ def measure(
         whole.zero_()  # its sums stay finite, however often
         for _ in range(WARM_UP):
             operation.call(comm, whole, piece, algorithm)
-        comm.barrier()
-        start = time.perf_counter()
-        for _ in range(iters):
-            operation.call(comm, whole, piece, algorithm)
-        comm.barrier()
-        return wrong, (time.perf_counter() - start) / iters
+        times = []
+        for calls in spans:
+            comm.barrier()
+            start = time.perf_counter()
+            for _ in range(calls):
+                operation.call(comm, whole, piece, algorithm)
+            times.append((start, time.perf_counter()))
+        return wrong, times
 
     results = launch(worker, ranks, trace=False).results
-    seconds = max(taken for _, taken in results)
+    seconds = _slowest([times for _, times in results], spans)
     algbw = total * dtype.itemsize / seconds
     return Row(
         nbytes=total * dtype.itemsize,
@@ -180,6 +189,23 @@ def summary(rows: list[Row]) -> Iterator[str]:
     wrong = sum(row.wrong for row in rows)
     yield f"# Out of bounds values : {wrong} {'FAILED' if wrong else 'OK'}"
     yield f"# Avg bus bandwidth    : {sum(row.busbw for row in rows) / len(rows) / 1e9:.4g}"
+
+
+def _slowest(times: list[list[tuple[float, float]]], spans: list[int]) -> float:
+    """Seconds of a call, from each rank's (start, end) of each span: the median span's mean.
+
+    From the first rank's start, not each rank's own: a rank that is late out of the barrier is part of it.
+    """
+    taken = []
+    for calls, of_ranks in zip(spans, zip(*times, strict=True), strict=True):
+        taken.append((max(end for _, end in of_ranks) - min(start for start, _ in of_ranks)) / calls)
+    return statistics.median(taken)
+
+
+def _gb_per_s(bandwidth: float) -> str:
+    """Three digits at least, however slow: 0.000456, 0.123, 12.35."""
+    giga = bandwidth / 1e9
+    return f"{giga:.2f}" if giga >= 1 or not giga else f"{giga:#.3g}"
 
 
 def _values(rank: int) -> torch.Tensor:

@@ -15,8 +15,9 @@ import torch
 
 from counterpoint.grading import registry
 from counterpoint.grading.answer import sources
-from counterpoint.grading.checking import grade_answer
+from counterpoint.grading.checking import check, grade_answer
 from counterpoint.grading.child import Child, Limits, Stopped
+from counterpoint.grading.record import Progress
 
 NAME = "hello-neighbour"
 LOCK = threading.Lock()
@@ -180,3 +181,11 @@ def test_interrupting_a_check_ends_what_it_runs(child: Child, monkeypatch: pytes
             grade_answer(NAME, right, child=child)
     assert child.pid is None
     assert grade_answer(NAME, right, child=child).passed
+
+
+def test_a_demonstration_is_no_attempt(tmp_path, monkeypatch):
+    monkeypatch.setenv("COUNTERPOINT_PROGRESS", str(tmp_path / "kept"))
+    assert check(NAME, right, keep=False).passed
+    assert Progress.here().of(NAME) == {}
+    check(NAME, right)
+    assert Progress.here().of(NAME)["attempts"] == 1

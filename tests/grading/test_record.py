@@ -120,3 +120,14 @@ def test_a_solution_that_is_not_installed_is_said_to_be_elsewhere(
     text = str(solution("star-all-reduce", show=True))
     assert "not part of this installation" in text
     assert "solutions/08_all_reduce/08_all_reduce.ipynb" in text
+
+
+def test_one_attempt_and_two_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = next(iter(exercises()))
+    Progress.here().take_hint(exercises()[name])
+    assert "  1 hint\n" in str(progress())
+    Progress.here().record(name, 0, 2)
+    assert "1 attempt, 1 hint\n" in str(progress())
+    Progress.here().record(name, 0, 2)
+    assert "2 attempts, 1 hint\n" in str(progress())

@@ -192,3 +192,9 @@ def test_what_does_not_fit_is_refused():
         launch(lambda comm: None, 2, world="moon")
     with pytest.raises(ValueError, match="has 3 ranks, the run 2"):
         simulate(lambda comm: None, 2, network=Ring(3, LINK))
+    with pytest.raises(TypeError, match="the threads world has no option 'slowness'"):
+        launch(lambda comm: None, 2, slowness={0: 2.0})
+    with pytest.raises(ValueError, match="rank threads take a Link"):
+        launch(lambda comm: None, 2, network=Ring(2, LINK))
+    with pytest.raises(ValueError, match="timeout = -1"):
+        launch(lambda comm: None, 2, timeout=-1)

@@ -115,6 +115,12 @@ def test_play_runs_to_the_end_and_every_chunk_is_complete(show):
         assert int(value) == player.film["predicted"][name]
 
 
+def test_a_kb_is_a_thousand_bytes_as_in_every_chart(show):
+    trace, provenance = explained(ring, 4, count=4000)
+    page = show(Player.from_trace(trace, provenance))
+    assert "96 kB" in page.locator("tr", has=page.get_by_test_id("count-bytes_total")).inner_text()
+
+
 WATCH = """() => {
   const root = document.querySelector("[data-testid=player]");
   window.seen = [root.dataset.step];

@@ -76,6 +76,13 @@ def same_chunk(comm, chunks):
         comm.sendrecv_reduce(chunks[(rank - step) % p], right, chunks[(rank - step) % p], left)
 
 
+def same_memory(comm, chunks):
+    p, rank, right, left = circle(comm)
+    for step in range(p - 1):
+        outgoing, incoming = chunks[(rank - step) % p], chunks[(rank - step) % p][:]
+        comm.sendrecv_reduce(outgoing, right, incoming, left)
+
+
 def whole_vector(comm, chunks):
     p, rank, right, left = circle(comm)
     travelling, incoming = torch.cat(chunks), torch.cat(chunks)
@@ -155,7 +162,8 @@ WRONG = [
     ("receives over the partial sum", replaces, "**replaces** what was there", 0),
     ("double counting", adds_twice, "twice", 0),
     ("dropped remainder", equal_chunks_only, "none may be left out", 2),
-    ("aliased buffer: receives into what it sends", same_chunk, "**aliased**", 0),
+    ("one tensor to send and to receive into", same_chunk, "sends and fills the same tensor", 0),
+    ("aliased buffer: receives into what it sends", same_memory, "**aliased**", 0),
     ("right but too many bytes: the whole vector", whole_vector, "whole vector", 6),
     ("right but too many steps: even, then odd", even_then_odd, "halves the steps", 7),
     ("right but one step too many", one_step_more, "one step too many", 5),

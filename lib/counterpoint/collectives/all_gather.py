@@ -10,15 +10,17 @@ import torch
 from counterpoint.collectives.reduce_scatter import check_pieces
 from counterpoint.collectives.ring import ring_all_gather
 from counterpoint.models import Cost
-from counterpoint.ranks import Comm
+from counterpoint.ranks import Comm, check_tensor
 
 
 def all_gather(comm: Comm, output: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
     """Fill `output` with every rank's `tensor`, piece r from rank r; returned. `tensor` is unchanged.
 
     output: p times as many elements as `tensor`; any shape and strides; same sizes and dtype on every
-    rank. Cost: `all_gather.cost`. Raises ValueError if the sizes do not fit; MismatchError if ranks differ.
+    rank. Cost: `all_gather.cost`. Raises ValueError if the sizes do not fit; TypeError for what is
+    no tensor; MismatchError if ranks differ.
     """
+    check_tensor("all_gather", output, tensor)
     check_pieces(comm, "all_gather", tensor, output)
     comm.agree("all_gather", tensor.numel(), tensor.dtype)
     with torch.no_grad(), comm.phase("all-gather"):

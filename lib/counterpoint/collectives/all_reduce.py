@@ -7,7 +7,7 @@ import torch
 
 from counterpoint.collectives import ring, star, tree
 from counterpoint.models import Cost, Link
-from counterpoint.ranks import Comm, check_op, finish
+from counterpoint.ranks import Comm, check_op, check_tensor, finish
 
 ALGORITHMS: dict[str, tuple[Callable[..., torch.Tensor], Callable[[int, int, int], Cost]]] = {
     "star": (star.star_all_reduce, star.cost),
@@ -28,12 +28,13 @@ def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str
     avg, product, min, max; and, or, xor on integers and bool. algorithm: "star", "tree", "ring", or "auto"
     for the one that is cheapest by its cost. Cost: the algorithm's; a tensor that is not contiguous is also
     copied twice. Raises ValueError for an unknown op or algorithm, or an op that the dtype has not, before
-    any message; MismatchError if ranks differ.
+    any message; TypeError for what is no tensor; MismatchError if ranks differ.
     """
+    check_tensor("all_reduce", tensor)
     check_op(op, tensor.dtype)
     if algorithm == "auto":
         algorithm = cheapest(comm.size, tensor.numel(), tensor.element_size())
-    if algorithm not in ALGORITHMS:
+    if not (isinstance(algorithm, str) and algorithm in ALGORITHMS):
         known = ", ".join(ALGORITHMS)
         raise ValueError(f"all_reduce: no algorithm {algorithm!r}; there are auto, {known}")
     comm.agree("all_reduce", tensor.numel(), tensor.dtype, op, algorithm)

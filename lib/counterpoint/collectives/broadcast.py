@@ -9,15 +9,16 @@ import torch
 
 from counterpoint.collectives.reduce import check_root
 from counterpoint.models import Cost
-from counterpoint.ranks import Comm
+from counterpoint.ranks import Comm, check_tensor
 
 
 def broadcast(comm: Comm, tensor: torch.Tensor, root: int = 0) -> torch.Tensor:
     """Overwrite every rank's `tensor` with the root's; returned.
 
     tensor: any shape and strides, same shape and dtype on every rank. Cost: `broadcast.cost`. Raises
-    ValueError if there is no such root; MismatchError if ranks differ.
+    ValueError if there is no such root; TypeError for what is no tensor; MismatchError if ranks differ.
     """
+    check_tensor("broadcast", tensor)
     check_root(comm, root)
     comm.agree("broadcast", tensor.numel(), tensor.dtype, f"root={root}")
     with torch.no_grad(), comm.phase("broadcast"):

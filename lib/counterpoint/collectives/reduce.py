@@ -8,7 +8,7 @@ Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.4 (binomial t
 import torch
 
 from counterpoint.models import Cost
-from counterpoint.ranks import Comm, check_op, finish
+from counterpoint.ranks import Comm, check_op, check_tensor, finish, index
 
 
 def reduce(comm: Comm, tensor: torch.Tensor, root: int = 0, op: str = "sum") -> torch.Tensor:
@@ -16,8 +16,9 @@ def reduce(comm: Comm, tensor: torch.Tensor, root: int = 0, op: str = "sum") -> 
 
     tensor: any shape and strides, same shape and dtype on every rank. Cost: `reduce.cost`; a rank inside
     the tree also copies its vector once. Raises ValueError for an op that the dtype has not, or no such
-    root; MismatchError if ranks differ.
+    root; TypeError for what is no tensor; MismatchError if ranks differ.
     """
+    check_tensor("reduce", tensor)
     check_op(op, tensor.dtype)
     check_root(comm, root)
     comm.agree("reduce", tensor.numel(), tensor.dtype, op, f"root={root}")
@@ -51,7 +52,7 @@ def has_children(me: int, p: int) -> bool:
 
 
 def check_root(comm: Comm, root: int) -> None:
-    if not 0 <= root < comm.size:
+    if not 0 <= index(root, f"rank {comm.rank}: root is") < comm.size:
         raise ValueError(f"rank {comm.rank}: root {root} is not a rank; there are 0 to {comm.size - 1}")
 
 

@@ -9,7 +9,7 @@ import torch
 
 from counterpoint.collectives.ring import ring_reduce_scatter
 from counterpoint.models import Cost
-from counterpoint.ranks import Comm, check_op, finish
+from counterpoint.ranks import Comm, check_op, check_tensor, finish
 
 
 def reduce_scatter(comm: Comm, output: torch.Tensor, tensor: torch.Tensor, op: str = "sum") -> torch.Tensor:
@@ -17,8 +17,9 @@ def reduce_scatter(comm: Comm, output: torch.Tensor, tensor: torch.Tensor, op: s
 
     tensor: p times as many elements as `output`, read in order as p pieces; same size and dtype on every
     rank. Cost: `reduce_scatter.cost`, and one copy of `tensor`. Raises ValueError if the sizes do not fit
-    or the dtype has not this op; MismatchError if ranks differ.
+    or the dtype has not this op; TypeError for what is no tensor; MismatchError if ranks differ.
     """
+    check_tensor("reduce_scatter", output, tensor)
     check_op(op, tensor.dtype)
     check_pieces(comm, "reduce_scatter", output, tensor)
     comm.agree("reduce_scatter", tensor.numel(), tensor.dtype, op)

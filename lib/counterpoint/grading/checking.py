@@ -22,15 +22,16 @@ OWN = ("counterpoint/collectives/", "torch/distributed/")
 """Where the lines lie that an answer may not have its messages sent from."""
 
 
-def check(name: str, answer: Any, *, limits: Limits = DEFAULT) -> Verdict:
+def check(name: str, answer: Any, *, keep: bool = True, limits: Limits = DEFAULT) -> Verdict:
     """Grade `answer`, the learner's function, as the exercise `name`; show the verdict and return it.
 
     The function runs on many ranks, lengths and dtypes in a process of its own, at most 20 seconds and
-    2 GiB. What it prints or warns of changes nothing. The points are kept with the progress.
+    2 GiB. What it prints or warns of changes nothing. The points are kept with the progress; keep=False is
+    for a demonstration, which is no attempt of the learner's.
     """
     verdict = grade_answer(name, answer, limits=limits)
     if verdict.max_points:
-        progress = Progress.here()
+        progress = Progress.here() if keep else Progress(None)
         progress.record(verdict.name, verdict.points, verdict.max_points)
         if not verdict.passed:
             verdict.hint_label, verdict.hint = progress.next_hint(registry.find(name))

@@ -44,7 +44,8 @@ class Case:
 
     def __str__(self) -> str:
         sends = ", every send waiting for its receive" if self.eager_limit == 0 else ""
-        return f"{self.on}, {self.count} elements of {self.dtype}{sends}"
+        elements = "1 element" if self.count == 1 else f"{self.count} elements"
+        return f"{self.on}, {elements} of {self.dtype}{sends}"
 
 
 RANKS = (4, 2, 3, 5, 8, 1, 6, 7)

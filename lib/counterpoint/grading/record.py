@@ -192,10 +192,12 @@ def _mark(row: dict[str, Any]) -> str:
 
 
 def _tries(row: dict[str, Any]) -> str:
-    if not row["attempts"]:
-        return ""
-    hints = f", {row['hints']} hints" if row["hints"] else ""
-    return f"{row['attempts']} attempts{hints}"
+    tried = (row["attempts"], "attempt"), (row["hints"], "hint")
+    return ", ".join(_count(number, word) for number, word in tried if number)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _empty() -> dict[str, Any]:

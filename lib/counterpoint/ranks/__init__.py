@@ -1,5 +1,6 @@
 """Ranks: where an algorithm runs. `launch` starts them; a `Comm` is all that each of them sees."""
 
+from counterpoint.ranks.checks import check_tensor, index
 from counterpoint.ranks.comm import Comm
 from counterpoint.ranks.errors import (
     CommError,
@@ -17,5 +18,6 @@ from counterpoint.ranks.run import Run
 
 __all__ = [
     "OPS", "Comm", "CommError", "DeadlockError", "LaunchTimeout", "MismatchError", "RankFailed",
-    "RankStopped", "Request", "Run", "Waiting", "check_op", "finish", "launch",
+    "RankStopped", "Request", "Run", "Waiting", "check_op", "check_tensor", "finish", "index",
+    "launch",
 ]  # fmt: skip

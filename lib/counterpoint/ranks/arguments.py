@@ -38,7 +38,13 @@ def _rebuilt(item: Any, memory: dict[int, tuple[int, torch.UntypedStorage]], mem
         return type(item)(_rebuilt(part, memory, memo) for part in item)
     if type(item) is dict:
         return {key: _rebuilt(value, memory, memo) for key, value in item.items()}
-    return copy.deepcopy(item, memo)
+    try:
+        return copy.deepcopy(item, memo)
+    except TypeError as error:  # a generator, a lock, an open file
+        raise TypeError(
+            f"launch: a {type(item).__name__} among the arguments cannot be copied for each rank ({error}); make "
+            f"it inside the function, or pass share=True for one that all ranks share"
+        ) from error
 
 
 def _plain(tensor: torch.Tensor) -> bool:

@@ -4,11 +4,12 @@ Where the ranks live is the business of the `Port` underneath (threads here; pro
 stand on the same class). Names follow torch.distributed and mpi4py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 
+from counterpoint.ranks.checks import check_tensor, index
 from counterpoint.ranks.ops import check_op
 from counterpoint.ranks.port import Phase, Port, caller_line
 from counterpoint.ranks.request import Request
@@ -20,8 +21,9 @@ class Comm:
     Messages between a pair arrive in order per tag. A send of fewer bytes than the run's `eager_limit`
     is buffered and returns at once; above it, the send waits for its receive, and the data is read from
     the sender's memory once. Tensors may have any shape and strides; both ends of a message need the same
-    number of elements and the same dtype, else MismatchError. Any call raises DeadlockError, RankFailed
-    or MismatchError once the run cannot go on.
+    number of elements and the same dtype, else MismatchError. A tag is an integer of at least 0. Any call
+    raises DeadlockError, RankFailed or MismatchError once the run cannot go on, ValueError for a rank that
+    is not there, and TypeError for what is no tensor, rank or tag.
     """
 
     def __init__(self, port: Port, members: tuple[int, ...], key: tuple) -> None:
@@ -42,28 +44,28 @@ class Comm:
 
     def isend(self, tensor: torch.Tensor, dest: int, tag: int = 0) -> Request:
         """Begin to send; don't change `tensor` until the request is complete."""
-        return self._port.isend(self._key, tensor, self._peer(dest, "isend"), tag, "send")
+        return self._isend(tensor, dest, tag, "isend")
 
     def irecv(self, tensor: torch.Tensor, source: int, tag: int = 0) -> Request:
         """Begin to receive into `tensor`; don't use it until the request is complete."""
-        return self._port.irecv(self._key, tensor, self._peer(source, "irecv"), tag, "recv")
+        return self._irecv(tensor, source, tag, "irecv")
 
     def send(self, tensor: torch.Tensor, dest: int, tag: int = 0) -> None:
         """Send `tensor` to `dest`; returns when `tensor` may be changed again."""
-        request = self._port.isend(self._key, tensor, self._peer(dest, "send"), tag, "send")
+        request = self._isend(tensor, dest, tag, "send")
         self._port.wait((request,), "send")
 
     def recv(self, tensor: torch.Tensor, source: int, tag: int = 0) -> torch.Tensor:
         """Receive from `source` into `tensor` (overwritten, and returned)."""
-        request = self._port.irecv(self._key, tensor, self._peer(source, "recv"), tag, "recv")
+        request = self._irecv(tensor, source, tag, "recv")
         self._port.wait((request,), "recv")
         return tensor
 
     def recv_reduce(self, tensor: torch.Tensor, source: int, op: str = "sum", tag: int = 0) -> torch.Tensor:
         """tensor = tensor op (what `source` sent), without a buffer between; returned."""
+        check_tensor("recv_reduce", tensor)
         check_op(op, tensor.dtype)
-        peer = self._peer(source, "recv_reduce")
-        request = self._port.irecv(self._key, tensor, peer, tag, "recv_reduce", op)
+        request = self._irecv(tensor, source, tag, "recv_reduce", op)
         self._port.wait((request,), "recv_reduce")
         return tensor
 
@@ -79,6 +81,7 @@ class Comm:
 
         `incoming` is overwritten and returned; it must not overlap `outgoing`.
         """
+        check_tensor("sendrecv", outgoing, incoming)
         return self._both(outgoing, dest, incoming, source, tag, "sendrecv", "")
 
     def sendrecv_reduce(
@@ -91,6 +94,7 @@ class Comm:
         tag: int = 0,
     ) -> torch.Tensor:
         """Send to `dest` while accumulator = accumulator op (what `source` sent); returned."""
+        check_tensor("sendrecv_reduce", outgoing, accumulator)
         check_op(op, accumulator.dtype)
         return self._both(outgoing, dest, accumulator, source, tag, "sendrecv_reduce", op)
 
@@ -104,12 +108,37 @@ class Comm:
         call: str,
         op: str,
     ) -> torch.Tensor:
-        port = self._port
-        dest, source = self._peer(dest, call), self._peer(source, call)
-        send = port.isend(self._key, outgoing, dest, tag, "send")
-        receive = port.irecv(self._key, incoming, source, tag, "recv", op)
-        port.wait((receive, send), call)  # the reduction need not wait until the send has left
+        if outgoing is incoming:
+            raise ValueError(
+                f"rank {self.rank}: {call} sends and fills the same tensor; receive into another, such as "
+                f"torch.empty_like(outgoing)"
+            )
+        self._peer(source, call)  # before the send: nothing has moved yet
+        send = self._isend(outgoing, dest, tag, call)
+        receive = self._irecv(incoming, source, tag, call, op)
+        self._port.wait((receive, send), call)  # the reduction need not wait until the send has left
         return incoming
+
+    def _isend(self, tensor: torch.Tensor, dest: int, tag: int, call: str) -> Request:
+        peer = self._peer(dest, call)
+        if type(tag) is not int or tag < 0:
+            tag = self._tag(tag, call)
+        try:
+            return self._port.isend(self._key, tensor, peer, tag, "send")
+        except AttributeError:
+            check_tensor(f"rank {self.rank}: {call}", tensor)
+            raise
+
+    def _irecv(self, tensor: torch.Tensor, source: int, tag: int, call: str, op: str = "") -> Request:
+        peer = self._peer(source, call)
+        if type(tag) is not int or tag < 0:
+            tag = self._tag(tag, call)
+        kind = "recv_reduce" if call == "recv_reduce" else "recv"
+        try:
+            return self._port.irecv(self._key, tensor, peer, tag, kind, op)
+        except AttributeError:
+            check_tensor(f"rank {self.rank}: {call}", tensor)
+            raise
 
     # Everyone at once.
 
@@ -134,9 +163,11 @@ class Comm:
 
         Needs no message, and only members need to call it. Asked twice, it is the same communicator.
         """
-        ranks = list(ranks)
+        if not isinstance(ranks, Iterable):
+            raise TypeError(f"rank {self.rank}: group({ranks!r}) wants a list of ranks, such as [{ranks!r}]")
+        ranks = [index(rank, f"rank {self.rank}: group names rank") for rank in ranks]
         for rank in ranks:
-            if not (isinstance(rank, int) and 0 <= rank < self.size):
+            if not 0 <= rank < self.size:
                 raise ValueError(
                     f"rank {self.rank}: group({ranks}) names rank {rank!r}; this communicator has ranks "
                     f"0 to {self.size - 1} (its own numbering, not the world's)"
@@ -167,14 +198,22 @@ class Comm:
 
     def compute(self, seconds: float) -> None:
         """Spend virtual time; on the wall clock, sleep: a stand-in for work that takes so long."""
-        if not seconds >= 0:
-            raise ValueError(f"rank {self.rank}: compute({seconds}); give seconds, at least 0")
+        if not hasattr(seconds, "__float__") or not seconds >= 0:
+            raise ValueError(f"rank {self.rank}: compute({seconds!r}); give seconds, at least 0")
         self._port.compute(self._key, seconds, caller_line())
 
     def _peer(self, rank: int, call: str) -> int:
+        if type(rank) is not int:
+            rank = index(rank, f"rank {self.rank}: {call} names rank")
         if 0 <= rank < self.size:
             return self._members[rank]
         raise ValueError(
             f"rank {self.rank}: {call} names rank {rank}; this communicator has ranks 0 to "
             f"{self.size - 1} (take ranks modulo comm.size on a ring)"
         )
+
+    def _tag(self, tag: Any, call: str) -> int:
+        tag = index(tag, f"rank {self.rank}: {call} has tag")
+        if tag < 0:
+            raise ValueError(f"rank {self.rank}: {call} has tag {tag}; tags are at least 0")
+        return tag

@@ -24,6 +24,8 @@ LOOK = 0.1
 
 def run(plan: Plan) -> Outcome:
     """Run the plan's function on threads of this process."""
+    if plan.options:
+        raise TypeError(f"launch: the threads world has no option {sorted(plan.options)[0]!r}")
     recorder = Recorder(plan.ranks) if plan.trace else None
     world = World(
         plan.ranks,

@@ -16,7 +16,8 @@ from counterpoint.ranks.comm import Comm
 from counterpoint.ranks.deadlock import Blocked
 from counterpoint.ranks.errors import MismatchError
 from counterpoint.ranks.ops import check_op
-from counterpoint.ranks.simulated_port import Channel, SimulatedPort
+from counterpoint.ranks.routes import Channel
+from counterpoint.ranks.simulated_port import SimulatedPort
 
 MOST_SIZES = 100_000
 """Phantom tensors whose size is remembered; beyond that, all are measured anew."""
@@ -57,7 +58,7 @@ class SimulatedComm(Comm):
             out = self._out[(dest, tag) if tag else dest]
             into = self._in[(source, tag) if tag else source]
             sized, n, _ = self._sizes[id(outgoing)]
-        except KeyError:
+        except (KeyError, TypeError):
             if self._open(outgoing, dest, tag, True) and self._open(accumulator, source, tag, False):
                 return self.sendrecv_reduce(outgoing, dest, accumulator, source, op, tag)
             return self._general(outgoing, dest, accumulator, source, op, tag)
@@ -116,7 +117,7 @@ class SimulatedComm(Comm):
         try:
             out = self._out[(dest, tag) if tag else dest]
             sized, n, _ = self._sizes[id(tensor)]
-        except KeyError:
+        except (KeyError, TypeError):
             if self._open(tensor, dest, tag, True):
                 return self.send(tensor, dest, tag)
             return super().send(tensor, dest, tag)
@@ -149,7 +150,7 @@ class SimulatedComm(Comm):
     def recv_reduce(self, tensor: torch.Tensor, source: int, op: str = "sum", tag: int = 0) -> torch.Tensor:
         try:
             into = self._in[(source, tag) if tag else source]
-        except KeyError:
+        except (KeyError, TypeError):
             if self._open(tensor, source, tag, False):
                 return self.recv_reduce(tensor, source, op, tag)
             return self._general_receive(tensor, source, op, tag)
@@ -204,6 +205,8 @@ class SimulatedComm(Comm):
     def _open(self, tensor: torch.Tensor, peer: int, tag: int, out: bool) -> bool:
         """Look up what the quick way needs to know; False if this message must go the general way."""
         world, sizes = self._port.world, self._sizes
+        if not isinstance(tensor, torch.Tensor) or type(peer) is not int or type(tag) is not int or tag < 0:
+            return False
         nbytes = tensor.numel() * tensor.element_size()
         if not tensor.is_meta or nbytes >= world.eager_limit or self._port.sampler is not None:
             return False

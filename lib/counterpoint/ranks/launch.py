@@ -40,7 +40,9 @@ def launch(
     contention, and `run.seconds` is virtual. eager_limit: a send of fewer bytes is buffered; 0 makes
     every send wait for its receive. timeout: seconds for the whole run, None for no bound. trace=False
     records nothing. output: where to write what ranks print, instead of sys.stdout. sampler: called by each
-    rank when it has sent or received (`explain` watches with it).
+    rank when it has sent or received (`explain` watches with it). world: where the ranks live: "threads" of
+    this process, or "simulated" (`simulated.run` names its options; `network` may then be any
+    `models.Network` or a preset's name).
 
     Grad, inference and autocast mode are inherited. torch's threads are divided among the ranks. Cost:
     about 0.1 ms a rank to start, and some 10 us of Python a message.
@@ -51,6 +53,8 @@ def launch(
     ranks, arguments = _arguments(fn, ranks, args, per_rank, share)
     if world not in WORLDS:
         raise ValueError(f"launch: no world {world!r}; there are {', '.join(WORLDS)}")
+    if not (timeout is None or (isinstance(timeout, int | float) and timeout > 0)):
+        raise ValueError(f"launch: timeout = {timeout!r}; give seconds, more than 0, or None for no bound")
     if not (isinstance(eager_limit, int) and eager_limit >= 0):
         raise ValueError(f"launch: eager_limit = {eager_limit!r}; give bytes, at least 0")
     plan = Plan(

@@ -26,7 +26,7 @@ def check_op(op: str, dtype: torch.dtype) -> None:
     sum and product: all but bool (use "or", "and"). avg: floating point and complex. min, max: all but
     complex. and, or, xor: integers and bool. Integers wrap on overflow, as torch's do.
     """
-    if op not in _APPLY:
+    if not (isinstance(op, str) and op in _APPLY):
         raise ValueError(f"no reduction {op!r}; there are {', '.join(OPS)}")
     exact = not (dtype.is_floating_point or dtype.is_complex)
     if op in ("and", "or", "xor") and not exact:

@@ -47,6 +47,11 @@ def links_of(network: Link | Sequence[Link] | None, ranks: int) -> Sequence[Link
     """One `Link` for each rank, or None for each where there is no network."""
     if network is None or isinstance(network, Link):
         return [network] * ranks
+    if not isinstance(network, list | tuple):
+        raise ValueError(
+            f"launch: network = {network!r}; rank threads take a Link, or a list of one for each rank "
+            f"(world='simulated' takes whole networks)"
+        )
     links = list(network)
     if len(links) != ranks or not all(isinstance(link, Link) for link in links):
         raise ValueError(f"launch: network has {len(links)} entries for {ranks} ranks; give a Link each")

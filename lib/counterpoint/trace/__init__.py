@@ -8,6 +8,6 @@ from counterpoint.trace.recorder import Line, Recorder, line_number, uncollected
 from counterpoint.trace.trace import Totals, Trace
 
 __all__ = [
-    "KINDS", "UNKNOWN", "Event", "Line", "Provenance", "Recorder", "Totals", "Trace", "is_cell", "line_number", "place_of",
-    "to_chrome", "uncollected",
+    "KINDS", "UNKNOWN", "Event", "Line", "Provenance", "Recorder", "Totals", "Trace", "is_cell",
+    "line_number", "place_of", "to_chrome", "uncollected",
 ]  # fmt: skip

@@ -144,7 +144,8 @@ def describe(value: Any) -> str:
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
         if value.dim() == 1:
-            return f"a tensor of {value.numel()} elements of {dtype}"
+            elements = "1 element" if value.numel() == 1 else f"{value.numel()} elements"
+            return f"a tensor of {elements} of {dtype}"
         return f"a tensor of shape {tuple(value.shape)} of {dtype}"
     if isinstance(value, Other):
         return f"a {value.kind}"

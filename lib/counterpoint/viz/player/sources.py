@@ -1,11 +1,9 @@
 """Source lines as a reader knows them: "your cell, line 5", and the text around them."""
 
-import re
 from pathlib import PurePath
 
-from counterpoint.trace import Trace
+from counterpoint.trace import Trace, is_cell, place_of
 
-_CELL = re.compile(r"ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")
 _AROUND = 6
 _LONGEST = 400
 
@@ -15,7 +13,7 @@ def label(line: str) -> str:
     if not line:
         return ""
     file, _, number = line.rpartition(":")
-    return f"your cell, line {number}" if _CELL.search(file) else f"{PurePath(file).name}:{number}"
+    return place_of(file if is_cell(file) else PurePath(file).name, int(number))
 
 
 def excerpts(trace: Trace) -> tuple[list[dict], list[dict]]:
@@ -36,7 +34,7 @@ def excerpts(trace: Trace) -> tuple[list[dict], list[dict]]:
     for file, at in used.items():
         first = max(1, min(at) - _AROUND)
         last = min(max(at) + _AROUND, first + _LONGEST)
-        name = "your cell" if _CELL.search(file) else PurePath(file).name
+        name = "your cell" if is_cell(file) else PurePath(file).name
         numbers[file] = len(files)
         files.append({"name": name, "first": first, "text": trace.sources[file][first - 1 : last]})
     for word in trace.words["line"]:

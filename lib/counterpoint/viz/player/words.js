@@ -5,10 +5,10 @@ const grouped = n => n.toLocaleString("en");
 const plural = (n, word) => `${grouped(n)} ${word}${n === 1 ? "" : "s"}`;
 
 function bytes(n) {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const units = ["B", "kB", "MB", "GB", "TB"];
   let i = 0;
-  while (n >= 1024 && i < units.length - 1) {
-    n /= 1024;
+  while (n >= 1000 && i < units.length - 1) {
+    n /= 1000;
     i++;
   }
   return `${+n.toFixed(n < 10 ? 2 : n < 100 ? 1 : 0)} ${units[i]}`;
