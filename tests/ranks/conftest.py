@@ -7,7 +7,11 @@ import pytest
 
 from counterpoint.ranks import launch
 
-WORLDS = {"threads": launch, "simulated": partial(launch, world="simulated")}
+WORLDS = {
+    "threads": launch,
+    "simulated": partial(launch, world="simulated"),
+    "processes": partial(launch, world="processes"),
+}
 """Each substrate's `launch`."""
 
 

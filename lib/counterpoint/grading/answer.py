@@ -14,7 +14,7 @@ from typing import Any
 import cloudpickle
 
 import counterpoint
-from counterpoint.grading.child import pickles
+from counterpoint.pipes import pickles
 from counterpoint.grading.exercise import Exercise
 
 

@@ -31,6 +31,8 @@ class Blocked:
     ) -> None:
         self.port, self.call, self.requests = port, call, requests
         self.met, self.members, self.line = met, members, line
+        self.meeting: tuple[int, int] | None = None
+        """Where ranks are processes: the meeting, as every process numbers it."""
         self.since = port.seconds()
 
     def ready(self) -> bool:
@@ -136,9 +138,11 @@ def spell(signature: tuple) -> str:
     return f"{name}({', '.join(map(str, details))})"
 
 
-def place(line: Line | None) -> tuple[str, int, str]:
-    """File, line number and the text of that line."""
+def place(line: Line | tuple[str, int, str] | None) -> tuple[str, int, str]:
+    """File, line number and the text of that line; what is that already (another process said it) as it is."""
     if line is None:
         return "", 0, ""
+    if isinstance(line[0], str):
+        return line  # type: ignore[return-value]
     code, number = line[0], line_number(line)
     return code.co_filename, number, linecache.getline(code.co_filename, number).strip()

@@ -1,5 +1,7 @@
 """What goes wrong between ranks, said in full: who, what, at which line, and what to do."""
 
+import pickle
+import traceback
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +20,11 @@ class CommError(RuntimeError):
         twin.__dict__.update(self.__dict__)
         twin.__cause__ = self.__cause__
         return twin
+
+    def __reduce__(self) -> tuple:
+        """For another process: without the run, and with a cause that can travel."""
+        state = {name: value for name, value in self.__dict__.items() if name != "run"}
+        return _rebuilt, (type(self), self.args, state, portable(self.__cause__))
 
 
 class DeadlockError(CommError):
@@ -54,6 +61,27 @@ class LaunchTimeout(CommError):
 
 class RankStopped(BaseException):
     """Raised inside a rank to end it because the run is over. Not an Exception: do not catch it."""
+
+
+def portable(error: BaseException | None) -> BaseException | None:
+    """The error if it can be pickled, else one that says the same; with its traceback as a note."""
+    if error is None:
+        return None
+    try:
+        twin = pickle.loads(pickle.dumps(error))
+    except Exception:
+        twin = RuntimeError(f"{type(error).__name__}: {error}")
+    if error.__traceback__ is not None:
+        twin.add_note("".join(traceback.format_exception(error)))
+    return twin
+
+
+def _rebuilt(kind: type, args: tuple, state: dict[str, Any], cause: BaseException | None) -> CommError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    error.__cause__ = cause
+    return error
 
 
 @dataclass(frozen=True)

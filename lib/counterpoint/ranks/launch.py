@@ -12,7 +12,11 @@ from counterpoint.ranks.plan import Plan
 from counterpoint.ranks.port import Sampler
 from counterpoint.ranks.run import Run
 
-WORLDS = {"threads": "counterpoint.ranks.crew", "simulated": "counterpoint.ranks.simulated"}
+WORLDS = {
+    "threads": "counterpoint.ranks.crew",
+    "simulated": "counterpoint.ranks.simulated",
+    "processes": "counterpoint.ranks.processes",
+}
 """Where ranks can live, and the module whose `run` starts them there."""
 
 

@@ -28,16 +28,25 @@ def match_or_post(posted: dict[Key, deque[Request]], key: Key, request: Request)
     return False
 
 
-def misfit(send: Request, receive: Request) -> MismatchError | None:
-    """The error for two ends that do not fit, before any data moves."""
-    a, b = send.tensor, receive.tensor
-    if a.dtype == b.dtype and a.numel() == b.numel():
+def misfit(send: Any, receive: Request) -> MismatchError | None:
+    """The error for two ends that do not fit, before any data moves.
+
+    `send` is a Request, or what is known of one in another process: `source`, `count`, `dtype`, `tag`.
+    """
+    target = receive.tensor
+    if isinstance(send, Request):
+        source, count, dtype = send.port.rank, send.tensor.numel(), send.tensor.dtype
+    else:
+        source, count, dtype = send.source, send.count, send.dtype
+    if dtype == target.dtype and count == target.numel():
         return None
-    return MismatchError(
-        f"rank {send.port.rank} sends {a.numel()} x {a.dtype} to rank {receive.port.rank}, which "
-        f"receives {b.numel()} x {b.dtype} (tag {send.tag}); give both ends of a message the same "
-        f"number of elements and the same dtype\n{_place(send)}\n{_place(receive)}"
-    )
+    lines = [
+        f"rank {source} sends {count} x {dtype} to rank {receive.port.rank}, which "
+        f"receives {target.numel()} x {target.dtype} (tag {send.tag}); give both ends of a message the same "
+        f"number of elements and the same dtype"
+    ]
+    lines += [_place(end) for end in (send, receive) if isinstance(end, Request)]
+    return MismatchError("\n".join(lines))
 
 
 def store(target: torch.Tensor, source: torch.Tensor, op: str) -> None:

@@ -76,17 +76,22 @@ def finished_trace(ports: Sequence[Port], recorder: Recorder | None, clock: str)
         return None
     end = max(port.clock.now for port in ports)
     for port in ports:
-        for send in port.sending:
-            if send.done and clock == "wall":
-                recorder.set_times(port.rank, send.row, send.start, send.end)
-        stuck = port.stuck
-        if stuck is not None and stuck.line is not None:
-            times = (port.clock.now, end) if clock == "virtual" else (stuck.since, port.seconds())
-            port.waited(stuck.call, stuck.peers(), *times, stuck.line)
+        close_rows(port, recorder, clock, end)
     return recorder.finish(clock)
 
 
-def late(timeout: float | None, ports: Sequence[Port]) -> LaunchTimeout:
+def close_rows(port: Port, recorder: Recorder, clock: str, end: float) -> None:
+    """Record what a rank knows of itself only when it is over."""
+    for send in port.sending:
+        if send.done and clock == "wall":
+            recorder.set_times(port.rank, send.row, send.start, send.end)
+    stuck = port.stuck
+    if stuck is not None and stuck.line is not None:
+        times = (port.clock.now, end) if clock == "virtual" else (stuck.since, port.seconds())
+        port.waited(stuck.call, stuck.peers(), *times, stuck.line)
+
+
+def late(timeout: float | None, ports: Sequence[Any]) -> LaunchTimeout:
     """The error of a run whose time is up: who waits, and who is busy."""
     waits = [port.blocked.describe() for port in ports if port.blocked is not None]
     busy = [port.rank for port in ports if not port.returned and port.blocked is None]

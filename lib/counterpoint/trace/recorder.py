@@ -35,6 +35,8 @@ class Recorder:
 
     def __init__(self, ranks: int) -> None:
         self.rows: list[list[Any]] = [[] for _ in range(ranks)]
+        self.sources: dict[str, list[str]] = {}
+        """Text of files that only another process can read."""
 
     def add(
         self,
@@ -66,6 +68,38 @@ class Recorder:
         """When event `row` of `rank` began; row -1 is its last."""
         return self.rows[rank][row][9]
 
+    def portable(self, rank: int) -> tuple[list[list[Any]], dict[str, list[str]]]:
+        """A rank's rows for another process, each line as text, and the text of the files they lie in."""
+        sources: dict[str, list[str]] = {}
+        texts: dict[Any, str] = {}
+        rows = []
+        for *values, line in self.rows[rank]:
+            key = None if line is None else (id(line[0]), line[1])
+            if key not in texts:
+                texts[key] = _text(line, sources)
+            rows.append([*values, texts[key]])
+        return rows, sources
+
+    def join(self, rank: int, rows: list[list[Any]], sources: dict[str, list[str]]) -> None:
+        """Take a rank's rows from another process."""
+        self.rows[rank] = rows
+        self.sources.update(sources)
+
+    def match_sends(self, waits: list[tuple[int, int, int]]) -> None:
+        """Give each send its receive's times: between processes only the receiver sees the data move.
+
+        waits: (rank, row, message) of waits for a send, which end when its data begins to move.
+        """
+        moved = {row[0]: row[9:11] for rows in self.rows for row in rows if row[4] in ("recv", "reduce")}
+        for rows in self.rows:
+            for row in rows:
+                if row[4] == "send" and row[0] in moved:
+                    row[9:11] = moved[row[0]]
+        for rank, number, message in waits:
+            if message in moved:
+                row = self.rows[rank][number]
+                row[10] = max(row[9], min(row[10], moved[message][0]))
+
     def finish(self, clock: str = "wall") -> Trace:
         """The `Trace` of everything recorded, in rank order and, within a rank, program order.
 
@@ -79,7 +113,7 @@ class Recorder:
     def _finish(self, clock: str) -> Trace:
         rows = [row for rank_rows in self.rows for row in rank_rows]
         words: dict[str, list[str]] = {"kind": list(KINDS), "op": [], "phase": [], "line": []}
-        sources: dict[str, list[str]] = {}
+        sources = dict(self.sources)
         given = dict(zip(_ROW, zip(*rows, strict=True), strict=True)) if rows else {}
         columns = {name: np.empty(0, dtype) for name, dtype in COLUMNS.items()}
         for name, values in given.items():
@@ -98,7 +132,7 @@ class Recorder:
                 codes = {word: code for code, word in enumerate(KINDS)} if name == "kind" else {}
                 keys: Any = values
                 if name == "line":  # a code object's hash looks at all of its code; its identity does not
-                    keys = [None if v is None else (id(v[0]), v[1]) for v in values]
+                    keys = [v if v is None or type(v) is str else (id(v[0]), v[1]) for v in values]
                 for key, value in dict(zip(keys, values, strict=True)).items():
                     if key not in codes:
                         codes[key] = len(codes)
@@ -129,10 +163,10 @@ def line_number(line: Line) -> int:
     return next((n for start, end, n in code.co_lines() if start <= ~number < end), None) or 0
 
 
-def _text(line: Line | None, sources: dict[str, list[str]]) -> str:
+def _text(line: Line | str | None, sources: dict[str, list[str]]) -> str:
     """`file:number`; the file's text is kept, since a notebook's cells do not outlive its kernel."""
-    if line is None:
-        return ""
+    if line is None or isinstance(line, str):
+        return line or ""
     code, number = line[0], line_number(line)
     name = code.co_filename
     if name not in sources:

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from typing import IO, Any
 
-from counterpoint.grading.child import frames
+from counterpoint.pipes import frames
 
 PRINTED = 2000
 """Characters of each run's print that are kept."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import counterpoint
-from counterpoint.grading.child import frames
+from counterpoint.pipes import frames
 
 START = 120.0
 """Seconds within which a child must have imported torch."""

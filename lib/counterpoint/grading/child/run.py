@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from counterpoint.collectives import explain
-from counterpoint.grading.child import pickles
+from counterpoint.pipes import pickles
 from counterpoint.grading.child.attempt import Attempt, Failure, Other, Wait
 from counterpoint.grading.exercise import Case, Exercise
 from counterpoint.ranks import (

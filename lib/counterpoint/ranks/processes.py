@@ -1,0 +1,243 @@
+"""Ranks as processes of this machine, launched from here: started, attended, ended.
+
+The kernel keeps the run's notice board. Each rank is forked by the nursery, gets its function and arguments
+by cloudpickle (with the text of the cells they were written in), and sends home what it printed, returned and
+recorded. Several machines: `connect.py`.
+"""
+
+import linecache
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch.distributed as dist
+
+from counterpoint.pipes import frames, pickles
+from counterpoint.ranks.board import Board
+from counterpoint.ranks.errors import CommError, RankFailed
+from counterpoint.ranks.nursery import NURSERY, kill
+from counterpoint.ranks.plan import Outcome, Plan, late
+from counterpoint.ranks.setting import ThreadState
+from counterpoint.ranks.standstill import seen
+from counterpoint.ranks.station import gone
+from counterpoint.trace import Recorder
+
+GRACE = 5.0
+"""Seconds that ranks may take to send home what they have when the run is over early."""
+
+LOOK = 0.1
+"""Seconds between two looks at the clock, and for an interrupt."""
+
+
+@dataclass
+class _Child:
+    """One rank's process, as the kernel sees it."""
+
+    rank: int
+    pid: int
+    socket: Any
+    home: dict[str, Any] | None = None
+    """What it has sent home, when it is done."""
+    ready: bool = False
+    ended: bool = False
+    inbox: Any = field(default=None)
+    outbox: Any = field(default=None)
+
+    def tell(self, word: Any) -> None:
+        try:
+            frames.write(self.outbox, word)
+        except OSError:  # it has ended; its listener says so
+            pass
+
+
+def run(plan: Plan) -> Outcome:
+    """Run the plan's function on processes over gloo. Options: backend="gloo"."""
+    options = dict(plan.options)
+    backend = options.pop("backend", "gloo")
+    if options:
+        raise TypeError(f"launch: the processes world has no option {sorted(options)[0]!r}")
+    if backend != "gloo":
+        raise ValueError(f"launch: no backend {backend!r} for world='processes'; there is gloo")
+    if plan.network is not None:
+        raise ValueError("launch: processes keep the wall clock; network= is for threads and the simulator")
+    if plan.sampler is not None:
+        raise ValueError("launch: sampler= watches ranks of this process; use world='threads'")
+    store = dist.TCPStore("127.0.0.1", 0, None, True, wait_for_workers=False)
+    attendant = _Attendant(plan, Board(store, plan.ranks))
+    try:
+        attendant.start(store.port)
+        error = attendant.attend()
+    finally:
+        attendant.end()
+    homes = [child.home or {} for child in attendant.children]
+    results = [pickles.loads(home["result"]) if home else None for home in homes]
+    for rank, home in enumerate(homes):
+        if home.get("arguments") is not None:
+            plan.arguments[rank] = pickles.loads(home["arguments"])
+    seconds = max((home["seconds"] for home in homes if home), default=0.0)
+    return Outcome(results, plan.arguments, _trace(plan, homes), seconds, "wall", error)
+
+
+class _Attendant:
+    """Looks after the processes of one run."""
+
+    def __init__(self, plan: Plan, board: Board) -> None:
+        self.plan, self.board = plan, board
+        self.children: list[_Child] = []
+        self.mail: queue.SimpleQueue = queue.SimpleQueue()
+        self.began = 0.0
+        """When all ranks were there: the run's second 0, on a clock that all processes of the machine share."""
+        self.deadline = None if plan.timeout is None else time.monotonic() + plan.timeout
+
+    def start(self, port: int) -> None:
+        """Fork the ranks and give each its task."""
+        plan = self.plan
+        common = {
+            "size": plan.ranks, "port": port, "eager_limit": plan.eager_limit,
+            "trace": plan.trace, "path": list(sys.path), "folder": os.getcwd(), "sources": _cells(),
+            "state": ThreadState(plan.ranks), "function": _pickled(plan.function, "the function"),
+        }  # fmt: skip
+        arguments = [_pickled(own, f"rank {rank}'s arguments") for rank, own in enumerate(plan.arguments)]
+        for rank in range(plan.ranks):
+            pid, socket = NURSERY.fork()
+            child = _Child(rank, pid, socket, inbox=socket.makefile("rb"), outbox=socket.makefile("wb"))
+            self.children.append(child)
+            threading.Thread(target=self._listen, args=(child,), daemon=True).start()
+            child.tell(common | {"rank": rank, "arguments": arguments[rank]})
+
+    def _listen(self, child: _Child) -> None:
+        try:
+            while True:
+                self.mail.put((child, *frames.read(child.inbox)))
+        except (OSError, EOFError, ValueError):
+            self.mail.put((child, "ended", None))
+
+    def attend(self) -> BaseException | None:
+        """Pass on what ranks print until all are done; the error that ended the run, if one did."""
+        while not all(child.home for child in self.children):
+            left = LOOK if self.deadline is None else self.deadline - time.monotonic()
+            try:
+                child, kind, value = self.mail.get(timeout=min(LOOK, max(0.0, left)))
+            except queue.Empty:
+                if self.deadline is not None and left <= 0:
+                    return self._stop(self.board.fail(self._late()))
+                continue
+            if kind == "ready":
+                child.ready = True
+                if all(other.ready for other in self.children):
+                    self.began = time.perf_counter()
+                    self._tell_all(("go", self.began))
+            elif (error := self._take(child, kind, value)) is not None:
+                return self._stop(self.board.fail(error))
+            if (failure := self.board.failure()) is not None:
+                return self._stop(failure)
+        return self.board.failure()
+
+    def _take(self, child: _Child, kind: str, value: Any) -> BaseException | None:
+        """What came from a rank; an error if it means the end of the run."""
+        if kind == "print":
+            self.plan.output.write(value)
+        elif kind == "done":
+            child.home = value
+        elif kind == "broken":
+            return value
+        elif kind == "ended" and not child.ended:
+            child.ended = True
+            if child.home is None:
+                return _died(child)
+        return None
+
+    def _stop(self, error: BaseException) -> BaseException:
+        """The run is over early: let each rank send home what it has, for a while."""
+        self._tell_all("stop")
+        end = time.monotonic() + GRACE
+        while not all(child.home or child.ended for child in self.children) and time.monotonic() < end:
+            try:
+                child, kind, value = self.mail.get(timeout=LOOK)
+            except queue.Empty:
+                continue
+            word = self._take(child, kind, value)
+            # A connection that breaks says less than how the process ended.
+            if isinstance(word, RankFailed) and isinstance(error, RankFailed) and word.rank == error.rank:
+                error = word if error.__cause__ is None else error
+        return error
+
+    def _late(self) -> CommError:
+        try:
+            return late(self.plan.timeout, seen(self.board.states()) if all(c.ready for c in self.children) else [])
+        except RuntimeError:
+            return late(self.plan.timeout, [])
+
+    def _tell_all(self, word: Any) -> None:
+        for child in self.children:
+            if not child.ended:
+                child.tell(word)
+
+    def end(self) -> None:
+        """No process is left, however the run went."""
+        for child in self.children:
+            child.tell("over")
+            kill(child.pid)
+        for child in self.children:
+            NURSERY.exit_of(child.pid)
+            for end in (child.inbox, child.outbox, child.socket):
+                try:
+                    end.close()
+                except OSError:
+                    pass
+
+
+def _died(child: _Child) -> RankFailed:
+    status = NURSERY.exit_of(child.pid)
+    if status is None:
+        return gone(child.rank)
+    how = f"was ended by {_signal(-status)}" if status < 0 else f"ended with exit status {status}"
+    return RankFailed(f"rank {child.rank}'s process {how} in the middle of the run", child.rank)
+
+
+def _signal(number: int) -> str:
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _pickled(value: Any, what: str) -> bytes:
+    try:
+        return pickles.dumps(value)
+    except Exception as error:
+        raise TypeError(
+            f"launch: {what} cannot be sent to another process ({type(error).__name__}: {error}); give plain values and "
+            f"tensors, or use world='threads'"
+        ) from error
+
+
+def _cells() -> dict[str, list[str]]:
+    """The text of what was not read from a file: a notebook's cells."""
+    return {
+        name: list(entry[2])
+        for name, entry in linecache.cache.items()
+        if len(entry) == 4 and not os.path.exists(name)
+    }
+
+
+def _trace(plan: Plan, homes: Iterable[dict[str, Any]]) -> Any:
+    """All ranks' events in one trace. A send lasts from when its receiver began to read to when it was read."""
+    if not plan.trace:
+        return None
+    recorder = Recorder(plan.ranks)
+    waits = []
+    for rank, home in enumerate(homes):
+        if home:
+            rows, sources, sends = home["rows"]
+            recorder.join(rank, rows, sources)
+            waits += [(rank, *wait) for wait in sends]
+    recorder.match_sends(waits)
+    return recorder.finish("wall")

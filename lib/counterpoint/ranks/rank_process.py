@@ -1,0 +1,144 @@
+"""A rank's process, forked by the nursery: takes its task from the kernel's socket and sends back what came.
+
+It ends when the kernel's end of the socket is closed, whatever it is doing.
+"""
+
+import ctypes
+import io
+import linecache
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from counterpoint.pipes import frames, pickles
+from counterpoint.ranks.arguments import buffers_of
+from counterpoint.ranks.comm import Comm
+from counterpoint.ranks.errors import RankStopped, portable
+from counterpoint.ranks.output import Prefixed
+from counterpoint.ranks.plan import close_rows, what_ended_it
+from counterpoint.ranks.process_port import ProcessPort
+from counterpoint.ranks.station import Station
+from counterpoint.ranks.watch import Watch
+from counterpoint.trace import Recorder
+
+
+def main(descriptor: int) -> None:
+    """Run one rank; the process ends with it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    kernel = socket.socket(fileno=descriptor)
+    inbox, outbox = kernel.makefile("rb"), kernel.makefile("wb")
+    sending = threading.Lock()
+
+    def send(kind: str, value: Any) -> None:
+        with sending:
+            frames.write(outbox, (kind, value))
+
+    try:
+        task = frames.read(inbox)
+        for name, lines in task["sources"].items():
+            linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
+        sys.path[:] = task["path"]
+        os.chdir(task["folder"])
+        run = _Run(task, send)
+        threading.Thread(target=run.listen, args=(inbox,), daemon=True).start()
+        run.go()
+    except BaseException as error:  # before or after the rank's own work: the kernel must hear of it
+        try:
+            send("broken", portable(error))
+        except OSError:
+            pass
+    os._exit(0)
+
+
+class _Run:
+    """One rank's part of a run."""
+
+    def __init__(self, task: dict[str, Any], send: Callable[[str, Any], None]) -> None:
+        self.task, self.send = task, send
+        self.rank, self.size = task["rank"], task["size"]
+        self.function, self.arguments = pickles.loads(task["function"]), pickles.loads(task["arguments"])
+        store = dist.TCPStore("127.0.0.1", task["port"], None, False)
+        self.station = Station(store, self.rank, self.size, task["eager_limit"], "127.0.0.1")
+        self.recorder = Recorder(self.size) if task["trace"] else None
+        self.port = ProcessPort(self.station, self.recorder, time.perf_counter())
+        self.port.buffers = buffers_of(self.arguments)
+        self.working = threading.Event()
+        self.over = threading.Event()
+        self.main = threading.get_ident()
+
+    def go(self) -> None:
+        watch = Watch(self.port)
+        self.send("ready", None)
+        self.working.wait()  # until everyone has put up a first notice
+        watch.start()
+        result = self.work()
+        self.port.returned = True
+        if self.station.failure is None:
+            watch.tell()
+        self.send("done", self.packed(result))
+        self.over.wait()  # others may still take what this rank has sent
+
+    def work(self) -> Any:
+        state = self.task["state"]
+        try:
+            with state, Prefixed(self.rank, lambda text: self.send("print", text)):
+                return self.function(Comm(self.port, tuple(range(self.size)), ()), *self.arguments)
+        except RankStopped:
+            return None
+        except BaseException as error:
+            self.station.fail(what_ended_it(self.rank, error, self.station.failure))
+            return None
+
+    def packed(self, result: Any) -> dict[str, Any]:
+        """What goes home. A result that cannot travel is a failure of its own."""
+        try:
+            result = pickles.dumps(result)
+        except Exception as error:
+            kind = type(result).__name__
+            self.station.fail(
+                what_ended_it(
+                    self.rank,
+                    TypeError(
+                        f"the rank returned a {kind}, which cannot be sent to the process that launched it ({error}); "
+                        f"return tensors and plain values"
+                    ),
+                    None,
+                )
+            )
+            result = pickles.dumps(None)
+        try:
+            after = pickles.dumps(self.arguments)
+        except Exception:  # the launcher's own stay as they are
+            after = None
+        rows = None
+        if self.recorder is not None:
+            close_rows(self.port, self.recorder, "wall", 0.0)
+            rows = *self.recorder.portable(self.rank), self.port.send_waits
+        return {"result": result, "arguments": after, "rows": rows, "seconds": self.port.seconds()}
+
+    def listen(self, inbox: io.BufferedReader) -> None:
+        """Do what the kernel says; its end of the socket closed is the end of the process."""
+        try:
+            while True:
+                word = frames.read(inbox)
+                if isinstance(word, tuple):
+                    self.port.began = word[1]
+                    self.working.set()
+                elif word == "stop":
+                    failure = self.station.board.failure()
+                    if failure is not None:
+                        self.station.failed(failure)
+                    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+                    raise_in(ctypes.c_ulong(self.main), ctypes.py_object(RankStopped))
+                else:
+                    self.over.set()
+        except BaseException:
+            os._exit(1)

@@ -1,0 +1,324 @@
+"""What one rank's process knows of the run: the messages that have come, the meetings, and how it ends.
+
+A thread for each peer, its postman, reads the packets that the peer sends, finds the receive that waits for
+each or puts it aside, so messages make progress whatever the rank itself is doing. One lock guards what they
+share with the rank.
+"""
+
+import hashlib
+import pickle
+import threading
+import time
+from collections import deque
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from counterpoint.ranks.board import Board
+from counterpoint.ranks.errors import CommError, RankFailed, RankStopped
+from counterpoint.ranks.matching import misfit, store
+from counterpoint.ranks.request import Request
+from counterpoint.ranks.wire import HEADER, Moving, Wire, flat_bytes
+
+MESSAGE, MEET = 1, 2
+
+INLINE = 16384
+"""Bytes: larger messages travel apart from their packets, also where the eager limit is higher."""
+
+BLAME = 1.0
+"""Seconds that a rank whose connection broke waits for a better explanation than that its peer is gone."""
+
+DTYPES = sorted((v for v in vars(torch).values() if isinstance(v, torch.dtype)), key=str)
+_CODE = {dtype: code for code, dtype in enumerate(DTYPES)}
+
+
+class Arrival:
+    """A message that has been announced: as much of its sender's request as the receiver needs."""
+
+    __slots__ = (
+        "body", "comm", "count", "dtype", "link", "message", "number", "ready", "sender", "source", "step",
+        "synchronous", "tag",
+    )  # fmt: skip
+
+    def __init__(self, source: int, header: list[int], body: torch.Tensor | None) -> None:
+        _, self.comm, self.tag, self.count, code, flag, self.number, self.message, self.step, *_ = header
+        self.source, self.dtype, self.synchronous = source, DTYPES[code], bool(flag)
+        self.body = body
+        """Its bytes, if they came with it."""
+        self.sender: Request | None = None
+        """The request itself, if this rank sends to itself."""
+        self.ready, self.link = 0.0, None  # only on a virtual clock, which processes have not
+
+
+class Station:
+    """One process's place in the run."""
+
+    def __init__(self, store: dist.Store, rank: int, size: int, eager_limit: int, host: str | None) -> None:
+        self.rank, self.size, self.eager_limit = rank, size, eager_limit
+        self.board = Board(store, size)
+        self.lock = threading.Lock()
+        self.gate = threading.Lock()
+        """What the rank sleeps on; its waker lets it go."""
+        self.gate.acquire()
+        self.sleeping: Any = None
+        """What it sleeps for: a callable that says whether that has come."""
+        self.failure: BaseException | None = None
+        self.closing = False
+        self.posted: dict[tuple, deque[Request]] = {}
+        self.arrived: dict[tuple, deque[Arrival]] = {}
+        self.meetings: dict[tuple[int, int], dict[int, Any]] = {}
+        """At their first member's: what those have brought who came."""
+        self.replies: dict[tuple[int, int], list[Any]] = {}
+        self.told: list[Moving] = []
+        self.sent, self.read, self.payloads = [0] * size, [0] * size, [0] * size
+        self.wire = Wire(dist.PrefixStore("wire", store), rank, size, INLINE, host)
+        self.postmen = [
+            threading.Thread(target=self._postman, args=(peer,), name=f"postman of {peer}", daemon=True)
+            for peer in range(size)
+            if peer != rank
+        ]
+        for postman in self.postmen:
+            postman.start()
+
+    # What the rank does.
+
+    def send(self, request: Request, comm: int) -> None:
+        """Announce a message and hand it over, or post it for the peer to take."""
+        tensor, dest = request.tensor, request.peer
+        inline = request.nbytes <= INLINE and not request.synchronous
+        body = flat_bytes(tensor)
+        with self.lock:
+            number = -1 if inline else self.payloads[dest]
+            self.payloads[dest] += not inline
+            header = (
+                MESSAGE, comm, request.tag, tensor.numel(), _CODE[tensor.dtype], int(request.synchronous),
+                number, request.message, request.step,
+            )  # fmt: skip
+            if dest == self.rank:
+                arrival = Arrival(dest, [*header, 0, 0, 0], None if request.synchronous else body.clone())
+                arrival.sender = request
+                self._deliver(arrival)
+                return
+            self.sent[dest] += 1
+            request.key = number, self.sent[dest]
+        self.wire.post(dest, _padded(header), body if inline else None)
+        if not inline:
+            owned = body if request.synchronous else body.clone()
+            request.link = self.wire.give(dest, owned, number)
+
+    def receive(self, request: Request, comm: int) -> None:
+        """Take the first message that fits, if it has come; else leave the request for the postman."""
+        key = (comm, request.peer, request.tag)
+        with self.lock:
+            arrivals = self.arrived.get(key)
+            if arrivals:
+                self._join(arrivals.popleft(), request)
+            else:
+                self.posted.setdefault(key, deque()).append(request)
+
+    def taken(self, request: Request) -> bool:
+        """Whether the receiver has asked for this payload, as far as its last notice tells."""
+        state = self.board.state(request.peer)
+        number, packets = request.key
+        return state.read[self.rank] >= packets and (self.rank, number) not in state.unmatched
+
+    def meet(self, comm: int, members: tuple[int, ...], number: int, value: Any) -> None:
+        """Bring `value` to the meeting's host, the first member; the host keeps its own."""
+        if members[0] == self.rank:
+            self._bring(comm, members, number, self.rank, value)
+        else:
+            self._tell(members[0], comm, number, (members, value))
+
+    def sleep(self, come: Any) -> None:
+        """Return when `come()` holds; raise what ended the run, if it ends before."""
+        with self.lock:
+            self.check()
+            if come():
+                return
+            self.sleeping = come
+        try:
+            self.gate.acquire()
+        except BaseException:  # an interrupt: nobody may open the gate for a sleep that is over
+            with self.lock:
+                if self.sleeping is None:
+                    self.gate.acquire(blocking=False)
+                self.sleeping = None
+            raise
+        self.check()
+
+    def check(self) -> None:
+        """Raise in the rank what ended the run."""
+        if self.failure is not None:
+            if isinstance(self.failure, CommError):
+                raise self.failure.again()
+            raise RankStopped
+
+    # How it ends.
+
+    def fail(self, error: BaseException) -> None:
+        """The run is over. The first failure of any rank counts, and every rank learns of it."""
+        try:
+            error = self.board.fail(error)
+        except RuntimeError:  # the store is gone; this process's own word must do
+            pass
+        self.failed(error)
+
+    def failed(self, error: BaseException) -> None:
+        """Note how the run ended; wake the rank, and everybody's who waits for this process."""
+        with self.lock:
+            if self.failure is not None or self.closing:
+                return
+            self.failure = error
+            if self.sleeping is not None:
+                self.sleeping = None
+                self.gate.release()
+        self.wire.cut()
+
+    def broken(self, peer: int, cause: BaseException) -> None:
+        """A connection broke: most likely because the run has failed, or because the peer has ended."""
+        end = time.monotonic() + BLAME
+        while not self.closing and self.failure is None:
+            try:
+                known = self.board.failure()
+            except RuntimeError as error:
+                known = RankFailed(f"the run's store cannot be reached any more ({error}), so the run is over", 0)
+            if known is not None:
+                self.failed(known)
+            elif time.monotonic() > end:
+                self.fail(gone(peer, cause))
+            else:
+                time.sleep(0.02)
+
+    def close(self) -> None:
+        """Let go of the connections; nothing can be sent or received any more."""
+        with self.lock:
+            self.closing = True
+        self.wire.cut()
+        for postman in self.postmen:
+            postman.join(5.0)
+
+    # What the postmen do.
+
+    def _postman(self, peer: int) -> None:
+        room = self.wire.room()
+        with torch.no_grad():
+            while True:
+                try:
+                    header, body = self.wire.packet(peer, room)
+                    self._handle(peer, header, body)
+                except RuntimeError as error:
+                    self.broken(peer, error)
+                    return
+
+    def _handle(self, peer: int, header: list[int], body: torch.Tensor) -> None:
+        kind, count, number = header[0], header[9], header[6]
+        if kind == MESSAGE:
+            nbytes = header[3] * DTYPES[header[4]].itemsize
+            eager = None if header[5] else body[:nbytes].clone() if number < 0 else self._fetch(peer, nbytes, number)
+            with self.lock:
+                self.read[peer] += 1
+                self._deliver(Arrival(peer, header, eager))
+        else:
+            text = body[:count] if number < 0 else self._fetch(peer, count, number)
+            value = pickle.loads(text.numpy().tobytes())
+            if isinstance(value, list):
+                with self.lock:
+                    self.read[peer] += 1
+                    self.replies[header[1], header[2]] = value
+                    self._wake()
+            else:
+                self._bring(header[1], value[0], header[2], peer, value[1])
+
+    def _fetch(self, peer: int, nbytes: int, number: int) -> torch.Tensor:
+        memory = torch.empty(nbytes, dtype=torch.uint8)
+        self.wire.take(peer, memory, number).wait()
+        return memory
+
+    def _bring(self, comm: int, members: tuple[int, ...], number: int, rank: int, value: Any) -> None:
+        """At the host: `rank` has come to a meeting. When all have, everyone gets what all have brought."""
+        with self.lock:
+            if rank != self.rank:
+                self.read[rank] += 1
+            met = self.meetings.setdefault((comm, number), {})
+            met[rank] = value
+            if len(met) < len(members):
+                return
+            del self.meetings[comm, number]
+            values = [met[member] for member in members]
+        for member in members[1:]:
+            self._tell(member, comm, number, values)
+        with self.lock:
+            self.replies[comm, number] = values
+            self._wake()
+
+    def _tell(self, peer: int, comm: int, number: int, value: Any) -> None:
+        """Send a value to `peer`'s station."""
+        text = torch.frombuffer(bytearray(pickle.dumps(value)), dtype=torch.uint8)
+        inline = text.numel() <= INLINE
+        with self.lock:
+            payload = -1 if inline else self.payloads[peer]
+            self.payloads[peer] += not inline
+            self.sent[peer] += 1
+        header = (MEET, comm, number, 0, 0, 0, payload, 0, 0, text.numel())
+        self.wire.post(peer, _padded(header), text if inline else None)
+        if not inline:
+            self.told.append(self.wire.give(peer, text, payload))
+
+    # Needing the lock.
+
+    def _deliver(self, arrival: Arrival) -> None:
+        key = (arrival.comm, arrival.source, arrival.tag)
+        waiting = self.posted.get(key)
+        if waiting:
+            self._join(arrival, waiting.popleft())
+        else:
+            self.arrived.setdefault(key, deque()).append(arrival)
+
+    def _join(self, arrival: Arrival, request: Request) -> None:
+        """A message and its receive have met: move what is here, ask for what is not."""
+        if error := misfit(arrival, request):
+            threading.Thread(target=self.fail, args=(error,), daemon=True).start()
+            return
+        request.match = arrival  # type: ignore[assignment]
+        request.start = request.port.seconds()
+        if arrival.sender is not None and arrival.body is None:
+            store(request.tensor, arrival.sender.tensor, request.op)
+            arrival.sender.done = request.done = True
+            arrival.sender.start = request.start
+            arrival.sender.end = request.port.seconds()
+        elif arrival.body is not None:
+            put(request, arrival.body)
+        else:
+            target = request.tensor
+            direct = target.is_contiguous() and not request.op and not target.is_inference()
+            room = flat_bytes(target) if direct else torch.empty(request.nbytes, dtype=torch.uint8)
+            request.link = self.wire.take(arrival.source, room, arrival.number), direct
+        self._wake()
+
+    def _wake(self) -> None:
+        if self.sleeping is not None and self.sleeping():
+            self.sleeping = None
+            self.gate.release()
+
+def put(request: Request, data: torch.Tensor) -> None:
+    """Store a message's bytes in the receive's tensor; it is complete."""
+    incoming = data.view(request.tensor.dtype) if data.numel() else request.tensor.new_empty(0)
+    store(request.tensor, incoming, request.op)
+    request.end = request.port.seconds()
+    request.done = True
+
+
+def gone(rank: int, cause: object = "") -> RankFailed:
+    """The error for a rank whose process has ended without a word."""
+    why = f" ({cause})" if cause else ""
+    return RankFailed(f"rank {rank}'s process is gone: it ended, or its host did, in the middle of the run{why}", rank)
+
+
+def number_of(comm: tuple) -> int:
+    """A communicator's key as a number that every process gives it."""
+    return int.from_bytes(hashlib.blake2b(repr(comm).encode(), digest_size=8).digest(), "big") >> 1
+
+
+def _padded(header: tuple[int, ...]) -> tuple[int, ...]:
+    return (*header, *(0,) * (HEADER - len(header)))

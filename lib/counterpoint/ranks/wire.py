@@ -1,0 +1,110 @@
+"""What travels between rank processes, by torch.distributed's point-to-point calls over gloo.
+
+A packet is a header of integers and, if the message is small, its bytes; packets between a pair arrive in
+order. A payload is posted under a tag of its own, and moves from the sender's memory into the receiver's
+once the receiver has asked for it: read once, written once.
+"""
+
+import threading
+from collections import deque
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+HEADER = 12
+"""Integers in a header."""
+
+FOR_EVER = timedelta(days=3650)
+PACKET_TAG, BREAKING_TAG, FIRST_PAYLOAD_TAG = 0, 1, 2
+
+OUTSTANDING = 256
+"""Packets to one peer that may be on their way before the sender waits for the oldest."""
+
+
+class Wire:
+    """One process's ends of the connections to all others; made by all ranks together.
+
+    `inline`: bytes that a packet can carry. host: this process's own address, if the others are on one host.
+    Every call raises RuntimeError once the connection it needs is gone.
+    """
+
+    def __init__(self, store: dist.Store, rank: int, size: int, inline: int, host: str | None) -> None:
+        self.rank, self.size, self.inline = rank, size, inline
+        options = dist.ProcessGroupGloo._Options()
+        make = dist.ProcessGroupGloo
+        options._devices = [make.create_device(hostname=host) if host else make.create_default_device()]
+        options._timeout = timedelta(seconds=120)  # to connect; every wait states its own
+        self.group = dist.ProcessGroupGloo(store, rank, size, options)
+        self.under_way: list[deque[tuple[Any, torch.Tensor]]] = [deque() for _ in range(size)]
+        self.lock = threading.Lock()
+
+    def post(self, peer: int, header: tuple[int, ...], body: torch.Tensor | None = None) -> None:
+        """Send a packet; returns at once, `body` (uint8, at most `inline` long) may then be changed."""
+        count = 0 if body is None else body.numel()
+        packet = torch.empty(8 * HEADER + count, dtype=torch.uint8)
+        packet[: 8 * HEADER].view(torch.int64).numpy()[:] = header
+        if body is not None:
+            packet[8 * HEADER :] = body
+        sent = self.under_way[peer]
+        with self.lock:  # gloo forgets a message whose memory nobody holds
+            sent.append((self.group.send([packet], peer, PACKET_TAG), packet))
+            oldest = sent.popleft() if len(sent) > OUTSTANDING else None
+        if oldest is not None:
+            oldest[0].wait(FOR_EVER)
+
+    def packet(self, peer: int, room: torch.Tensor) -> tuple[list[int], torch.Tensor]:
+        """Wait for the next packet from `peer`: its header, and a view of the part of `room` behind it."""
+        self.group.recv([room], peer, PACKET_TAG).wait(FOR_EVER)
+        return room[: 8 * HEADER].view(torch.int64).tolist(), room[8 * HEADER :]
+
+    def room(self) -> torch.Tensor:
+        """Memory for any packet."""
+        return torch.empty(8 * HEADER + self.inline, dtype=torch.uint8)
+
+    def give(self, peer: int, payload: torch.Tensor, number: int) -> "Moving":
+        """Post a payload (uint8, contiguous), the pair's `number`-th; leave it alone until it has moved."""
+        return Moving(self.group.send([payload], peer, _tag(number)), payload)
+
+    def take(self, peer: int, payload: torch.Tensor, number: int) -> "Moving":
+        """Ask for a payload; `payload` is filled when it has moved."""
+        return Moving(self.group.recv([payload], peer, _tag(number)), payload)
+
+    def cut(self) -> None:
+        """End every wait, of this process and of those who wait for it: each raises RuntimeError.
+
+        gloo closes all connections when a wait exceeds its time, so one is made to.
+        """
+        peer = (self.rank + 1) % self.size
+        if peer == self.rank:
+            return
+        try:
+            nothing = torch.empty(1, dtype=torch.uint8)
+            self.group.recv([nothing], peer, BREAKING_TAG).wait(timedelta(milliseconds=1))
+        except RuntimeError:
+            pass
+
+
+class Moving:
+    """A payload under way; holds its memory, which gloo does not."""
+
+    __slots__ = ("memory", "work")
+
+    def __init__(self, work: Any, memory: torch.Tensor) -> None:
+        self.work, self.memory = work, memory
+
+    def wait(self) -> None:
+        self.work.wait(FOR_EVER)
+
+
+def _tag(number: int) -> int:
+    return FIRST_PAYLOAD_TAG + number % (1 << 30)
+
+
+def flat_bytes(tensor: torch.Tensor) -> torch.Tensor:
+    """The elements of a tensor as uint8: a view if it is contiguous, else a copy."""
+    if tensor.is_conj() or tensor.is_neg():
+        tensor = tensor.resolve_conj().resolve_neg()
+    flat = tensor.reshape(-1)
+    return flat.view(torch.uint8) if flat.is_contiguous() else flat.contiguous().view(torch.uint8)
