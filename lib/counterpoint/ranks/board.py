@@ -1,6 +1,6 @@
 """The notice board of a run on processes: what each rank can be told even when no message can reach it.
 
-It is a torch.distributed store: each rank's state (which is also its sign of life), what each announced as
+It is kept in a torch.distributed store: each rank's state (which is also its sign of life), what each announced as
 its n-th collective, and the first failure. Every call is a question that the store answers at once; none waits for another
 rank.
 """
@@ -8,8 +8,6 @@ rank.
 import pickle
 from dataclasses import dataclass, field, replace
 from typing import Any
-
-import torch.distributed as dist
 
 from counterpoint.ranks.errors import Waiting
 
@@ -45,7 +43,7 @@ class State:
 class Board:
     """The notices of one run. Raises RuntimeError when the store is gone."""
 
-    def __init__(self, store: dist.Store, size: int) -> None:
+    def __init__(self, store: Any, size: int) -> None:
         self.store, self.size = store, size
 
     def publish(self, rank: int, state: State) -> None:

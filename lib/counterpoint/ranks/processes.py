@@ -13,13 +13,13 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
-
-import torch.distributed as dist
 
 from counterpoint.pipes import frames, pickles
 from counterpoint.ranks.board import Board
 from counterpoint.ranks.errors import CommError, RankFailed
+from counterpoint.ranks.notices import Notices
 from counterpoint.ranks.nursery import NURSERY, kill
 from counterpoint.ranks.plan import Outcome, Plan, late
 from counterpoint.ranks.setting import ThreadState
@@ -47,12 +47,17 @@ class _Child:
     ended: bool = False
     inbox: Any = field(default=None)
     outbox: Any = field(default=None)
+    telling: Any = field(default_factory=threading.Lock)
 
-    def tell(self, word: Any) -> None:
+    def tell(self, word: str, value: Any = None) -> None:
         try:
-            frames.write(self.outbox, word)
-        except OSError:  # it has ended; its listener says so
+            with self.telling:
+                frames.write(self.outbox, (word, value))
+        except (OSError, ValueError):  # it has ended; its listener says so
             pass
+
+    def answer(self, number: int, value: Any) -> None:
+        self.tell("answer", (number, value))
 
 
 def run(plan: Plan) -> Outcome:
@@ -67,10 +72,9 @@ def run(plan: Plan) -> Outcome:
         raise ValueError("launch: processes keep the wall clock; network= is for threads and the simulator")
     if plan.sampler is not None:
         raise ValueError("launch: sampler= watches ranks of this process; use world='threads'")
-    store = dist.TCPStore("127.0.0.1", 0, None, True, wait_for_workers=False)
-    attendant = _Attendant(plan, Board(store, plan.ranks))
+    attendant = _Attendant(plan)
     try:
-        attendant.start(store.port)
+        attendant.start()
         error = attendant.attend()
     finally:
         attendant.end()
@@ -86,19 +90,20 @@ def run(plan: Plan) -> Outcome:
 class _Attendant:
     """Looks after the processes of one run."""
 
-    def __init__(self, plan: Plan, board: Board) -> None:
-        self.plan, self.board = plan, board
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.notices = plan, Notices()
+        self.board = Board(self.notices, plan.ranks)
         self.children: list[_Child] = []
         self.mail: queue.SimpleQueue = queue.SimpleQueue()
         self.began = 0.0
         """When all ranks were there: the run's second 0, on a clock that all processes of the machine share."""
         self.deadline = None if plan.timeout is None else time.monotonic() + plan.timeout
 
-    def start(self, port: int) -> None:
+    def start(self) -> None:
         """Fork the ranks and give each its task."""
         plan = self.plan
         common = {
-            "size": plan.ranks, "port": port, "eager_limit": plan.eager_limit,
+            "size": plan.ranks, "eager_limit": plan.eager_limit,
             "trace": plan.trace, "path": list(sys.path), "folder": os.getcwd(), "sources": _cells(),
             "state": ThreadState(plan.ranks), "function": _pickled(plan.function, "the function"),
         }  # fmt: skip
@@ -108,12 +113,17 @@ class _Attendant:
             child = _Child(rank, pid, socket, inbox=socket.makefile("rb"), outbox=socket.makefile("wb"))
             self.children.append(child)
             threading.Thread(target=self._listen, args=(child,), daemon=True).start()
-            child.tell(common | {"rank": rank, "arguments": arguments[rank]})
+            child.tell("task", common | {"rank": rank, "arguments": arguments[rank]})
 
     def _listen(self, child: _Child) -> None:
         try:
             while True:
-                self.mail.put((child, *frames.read(child.inbox)))
+                kind, value = frames.read(child.inbox)
+                if kind == "ask":
+                    number, word, given = value
+                    self.notices.answer(word, given, partial(child.answer, number))
+                else:
+                    self.mail.put((child, kind, value))
         except (OSError, EOFError, ValueError):
             self.mail.put((child, "ended", None))
 
@@ -131,7 +141,7 @@ class _Attendant:
                 child.ready = True
                 if all(other.ready for other in self.children):
                     self.began = time.perf_counter()
-                    self._tell_all(("go", self.began))
+                    self._tell_all("go", self.began)
             elif (error := self._take(child, kind, value)) is not None:
                 return self._stop(self.board.fail(error))
             if (failure := self.board.failure()) is not None:
@@ -154,7 +164,7 @@ class _Attendant:
 
     def _stop(self, error: BaseException) -> BaseException:
         """The run is over early: let each rank send home what it has, for a while."""
-        self._tell_all("stop")
+        self._tell_all("stop", error)
         end = time.monotonic() + GRACE
         while not all(child.home or child.ended for child in self.children) and time.monotonic() < end:
             try:
@@ -173,10 +183,10 @@ class _Attendant:
         except RuntimeError:
             return late(self.plan.timeout, [])
 
-    def _tell_all(self, word: Any) -> None:
+    def _tell_all(self, word: str, value: Any = None) -> None:
         for child in self.children:
             if not child.ended:
-                child.tell(word)
+                child.tell(word, value)
 
     def end(self) -> None:
         """No process is left, however the run went."""

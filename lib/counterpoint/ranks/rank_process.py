@@ -15,13 +15,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import torch
-import torch.distributed as dist
-
 from counterpoint.pipes import frames, pickles
 from counterpoint.ranks.arguments import buffers_of
 from counterpoint.ranks.comm import Comm
 from counterpoint.ranks.errors import RankStopped, portable
+from counterpoint.ranks.notices import KernelStore
 from counterpoint.ranks.output import Prefixed
 from counterpoint.ranks.plan import close_rows, what_ended_it
 from counterpoint.ranks.process_port import ProcessPort
@@ -42,12 +40,13 @@ def main(descriptor: int) -> None:
             frames.write(outbox, (kind, value))
 
     try:
-        task = frames.read(inbox)
+        _, task = frames.read(inbox)
         for name, lines in task["sources"].items():
             linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
         sys.path[:] = task["path"]
         os.chdir(task["folder"])
-        run = _Run(task, send)
+        store = KernelStore(lambda *question: send("ask", question))
+        run = _Run(task, send, store)
         threading.Thread(target=run.listen, args=(inbox,), daemon=True).start()
         run.go()
     except BaseException as error:  # before or after the rank's own work: the kernel must hear of it
@@ -61,20 +60,20 @@ def main(descriptor: int) -> None:
 class _Run:
     """One rank's part of a run."""
 
-    def __init__(self, task: dict[str, Any], send: Callable[[str, Any], None]) -> None:
-        self.task, self.send = task, send
+    def __init__(self, task: dict[str, Any], send: Callable[[str, Any], None], store: KernelStore) -> None:
+        self.task, self.send, self.store = task, send, store
         self.rank, self.size = task["rank"], task["size"]
         self.function, self.arguments = pickles.loads(task["function"]), pickles.loads(task["arguments"])
-        store = dist.TCPStore("127.0.0.1", task["port"], None, False)
-        self.station = Station(store, self.rank, self.size, task["eager_limit"], "127.0.0.1")
-        self.recorder = Recorder(self.size) if task["trace"] else None
-        self.port = ProcessPort(self.station, self.recorder, time.perf_counter())
-        self.port.buffers = buffers_of(self.arguments)
         self.working = threading.Event()
         self.over = threading.Event()
         self.main = threading.get_ident()
 
     def go(self) -> None:
+        task = self.task
+        self.station = Station(self.store, self.rank, self.size, task["eager_limit"], "127.0.0.1")
+        self.recorder = Recorder(self.size) if task["trace"] else None
+        self.port = ProcessPort(self.station, self.recorder, time.perf_counter())
+        self.port.buffers = buffers_of(self.arguments)
         watch = Watch(self.port)
         self.send("ready", None)
         self.working.wait()  # until everyone has put up a first notice
@@ -128,14 +127,14 @@ class _Run:
         """Do what the kernel says; its end of the socket closed is the end of the process."""
         try:
             while True:
-                word = frames.read(inbox)
-                if isinstance(word, tuple):
-                    self.port.began = word[1]
+                word, value = frames.read(inbox)
+                if word == "answer":
+                    self.store.answered(*value)
+                elif word == "go":
+                    self.port.began = value
                     self.working.set()
                 elif word == "stop":
-                    failure = self.station.board.failure()
-                    if failure is not None:
-                        self.station.failed(failure)
+                    self.station.failed(value)
                     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
                     raise_in(ctypes.c_ulong(self.main), ctypes.py_object(RankStopped))
                 else:

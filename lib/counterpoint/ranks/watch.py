@@ -55,6 +55,9 @@ class Watch(threading.Thread):
                 if not self.ended.is_set():
                     station.failed(RankFailed(f"the run's store cannot be reached any more ({error})", 0))
                 return
+            except BaseException as error:  # without a watch nobody would notice a deadlock
+                station.fail(RankFailed(f"rank {station.rank}'s watch failed ({type(error).__name__}: {error})", station.rank))
+                raise
 
     def look(self, states: list[State]) -> None:
         """Whether this rank waits in vain: in a deadlock seen twice, or for a rank that shows no life."""
