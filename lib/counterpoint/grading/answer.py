@@ -14,8 +14,8 @@ from typing import Any
 import cloudpickle
 
 import counterpoint
-from counterpoint.pipes import pickles
 from counterpoint.grading.exercise import Exercise
+from counterpoint.pipes import pickles
 
 
 class Unfit(Exception):

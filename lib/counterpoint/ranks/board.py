@@ -1,8 +1,8 @@
 """The notice board of a run on processes: what each rank can be told even when no message can reach it.
 
-It is kept in a torch.distributed store: each rank's state (which is also its sign of life), what each announced as
-its n-th collective, and the first failure. Every call is a question that the store answers at once; none waits for another
-rank.
+It is kept in a torch.distributed store: each rank's state (which is also its sign of life), what each
+announced as its n-th collective, and the first failure. The store answers at once; no call here waits for
+another rank.
 """
 
 import pickle

@@ -143,6 +143,6 @@ def place(line: Line | tuple[str, int, str] | None) -> tuple[str, int, str]:
     if line is None:
         return "", 0, ""
     if isinstance(line[0], str):
-        return line  # type: ignore[return-value]
+        return line
     code, number = line[0], line_number(line)
     return code.co_filename, number, linecache.getline(code.co_filename, number).strip()

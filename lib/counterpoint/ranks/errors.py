@@ -76,7 +76,9 @@ def portable(error: BaseException | None) -> BaseException | None:
     return twin
 
 
-def _rebuilt(kind: type, args: tuple, state: dict[str, Any], cause: BaseException | None) -> CommError:
+def _rebuilt(
+    kind: type[CommError], args: tuple, state: dict[str, Any], cause: BaseException | None
+) -> CommError:
     error = kind.__new__(kind)
     error.args = args
     error.__dict__.update(state)

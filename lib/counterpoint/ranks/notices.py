@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import torch.distributed as dist
+from torch.distributed.distributed_c10d import Store
 
 
 class Notices:
@@ -77,7 +77,7 @@ class Notices:
         return value
 
 
-class KernelStore(dist.Store):
+class KernelStore(Store):
     """A rank's side: each call is a question to the kernel. `ask(id, word, given)` sends one."""
 
     def __init__(self, ask: Callable[[int, str, tuple], None]) -> None:

@@ -89,7 +89,9 @@ class Nursery:
             frames.read(self._answers)  # torch is imported
         except (OSError, EOFError) as error:
             self._forget()
-            raise RuntimeError(f"launch: the process that starts rank processes did not start ({error})") from None
+            raise RuntimeError(
+                f"launch: the process that starts rank processes did not start ({error})"
+            ) from None
         self._socket.settimeout(None)
 
     def _alive(self) -> bool:

@@ -40,7 +40,6 @@ class ProcessPort(Port):
     def isend(self, comm: tuple, tensor: torch.Tensor, dest: int, tag: int, call: str) -> Request:
         tensor = _sendable(self.rank, tensor)
         send = Request(self, call, comm, dest, tag, tensor, caller_line())
-        send.key = None
         station = self.station
         station.check()
         send.synchronous = send.nbytes >= station.eager_limit

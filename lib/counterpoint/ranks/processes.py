@@ -30,6 +30,9 @@ from counterpoint.trace import Recorder
 GRACE = 5.0
 """Seconds that ranks may take to send home what they have when the run is over early."""
 
+PATIENCE = 0.5
+"""Seconds of those in which a rank may find out by itself, at its next call, before it is interrupted."""
+
 LOOK = 0.1
 """Seconds between two looks at the clock, and for an interrupt."""
 
@@ -163,10 +166,17 @@ class _Attendant:
         return None
 
     def _stop(self, error: BaseException) -> BaseException:
-        """The run is over early: let each rank send home what it has, for a while."""
+        """The run is over early: every rank learns why, and sends home what it has; those that compute are ended."""
         self._tell_all("stop", error)
-        end = time.monotonic() + GRACE
-        while not all(child.home or child.ended for child in self.children) and time.monotonic() < end:
+        began = time.monotonic()
+        interrupt = began + PATIENCE
+        while not all(child.home or child.ended for child in self.children):
+            now = time.monotonic()
+            if now > began + GRACE:
+                break
+            if now > interrupt:  # again and again: a handler in the rank's function may have caught it
+                self._tell_all("end")
+                interrupt = now + LOOK
             try:
                 child, kind, value = self.mail.get(timeout=LOOK)
             except queue.Empty:
@@ -178,10 +188,17 @@ class _Attendant:
         return error
 
     def _late(self) -> CommError:
-        try:
-            return late(self.plan.timeout, seen(self.board.states()) if all(c.ready for c in self.children) else [])
-        except RuntimeError:
+        """Who waits and who is busy, by notices put up after the time was up."""
+        if not all(child.ready for child in self.children):
             return late(self.plan.timeout, [])
+        first = states = self.board.states()
+        end = time.monotonic() + 1.0
+        while any(now.tick == then.tick for now, then in zip(states, first, strict=True)):
+            if time.monotonic() > end:
+                break
+            time.sleep(0.02)
+            states = self.board.states()
+        return late(self.plan.timeout, seen(states))
 
     def _tell_all(self, word: str, value: Any = None) -> None:
         for child in self.children:
@@ -224,8 +241,8 @@ def _pickled(value: Any, what: str) -> bytes:
         return pickles.dumps(value)
     except Exception as error:
         raise TypeError(
-            f"launch: {what} cannot be sent to another process ({type(error).__name__}: {error}); give plain values and "
-            f"tensors, or use world='threads'"
+            f"launch: {what} cannot be sent to another process ({type(error).__name__}: {error}); "
+            f"give plain values and tensors, or use world='threads'"
         ) from error
 
 

@@ -64,6 +64,8 @@ class _Run:
         self.task, self.send, self.store = task, send, store
         self.rank, self.size = task["rank"], task["size"]
         self.function, self.arguments = pickles.loads(task["function"]), pickles.loads(task["arguments"])
+        self.done = False
+        """Whether the function has returned."""
         self.working = threading.Event()
         self.over = threading.Event()
         self.main = threading.get_ident()
@@ -79,7 +81,7 @@ class _Run:
         self.working.wait()  # until everyone has put up a first notice
         watch.start()
         result = self.work()
-        self.port.returned = True
+        self.done = self.port.returned = True
         if self.station.failure is None:
             watch.tell()
         self.send("done", self.packed(result))
@@ -135,8 +137,10 @@ class _Run:
                     self.working.set()
                 elif word == "stop":
                     self.station.failed(value)
-                    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-                    raise_in(ctypes.c_ulong(self.main), ctypes.py_object(RankStopped))
+                elif word == "end":
+                    if not self.done:
+                        raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+                        raise_in(ctypes.c_ulong(self.main), ctypes.py_object(RankStopped))
                 else:
                     self.over.set()
         except BaseException:

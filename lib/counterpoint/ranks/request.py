@@ -35,10 +35,12 @@ class Request:
         self.port, self.call, self.comm, self.peer, self.tag = port, call, comm, peer, tag
         self.tensor, self.line, self.op = tensor, line, op
         self.nbytes = tensor.numel() * tensor.element_size()
-        self.match: Request | None = None
+        self.match: Any = None
+        """The other end: a Request, or what is known of one in another process."""
         self.done = self.observed = self.synchronous = False
         self.step = 0
         self.ready = self.start = self.end = 0.0
+        self.key: Any = None
         self.link: Any = None  # what the world's clock needs to know of the way
         self.chunk: tuple[int, int, int] = UNKNOWN_CHUNK
         self.message: Any = None

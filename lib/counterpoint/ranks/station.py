@@ -13,7 +13,7 @@ from collections import deque
 from typing import Any
 
 import torch
-import torch.distributed as dist
+from torch.distributed.distributed_c10d import PrefixStore, Store
 
 from counterpoint.ranks.board import Board
 from counterpoint.ranks.errors import CommError, RankFailed, RankStopped
@@ -54,7 +54,7 @@ class Arrival:
 class Station:
     """One process's place in the run."""
 
-    def __init__(self, store: dist.Store, rank: int, size: int, eager_limit: int, host: str | None) -> None:
+    def __init__(self, store: Store, rank: int, size: int, eager_limit: int, host: str | None) -> None:
         self.rank, self.size, self.eager_limit = rank, size, eager_limit
         self.board = Board(store, size)
         self.lock = threading.Lock()
@@ -72,7 +72,7 @@ class Station:
         self.replies: dict[tuple[int, int], list[Any]] = {}
         self.told: list[Moving] = []
         self.sent, self.read, self.payloads = [0] * size, [0] * size, [0] * size
-        self.wire = Wire(dist.PrefixStore("wire", store), rank, size, INLINE, host)
+        self.wire = Wire(PrefixStore("wire", store), rank, size, INLINE, host)
         self.postmen = [
             threading.Thread(target=self._postman, args=(peer,), name=f"postman of {peer}", daemon=True)
             for peer in range(size)
@@ -182,7 +182,9 @@ class Station:
             try:
                 known = self.board.failure()
             except RuntimeError as error:
-                known = RankFailed(f"the run's store cannot be reached any more ({error}), so the run is over", 0)
+                known = RankFailed(
+                    f"the run's store cannot be reached any more ({error}), so the run is over", 0
+                )
             if known is not None:
                 self.failed(known)
             elif time.monotonic() > end:
@@ -215,7 +217,13 @@ class Station:
         kind, count, number = header[0], header[9], header[6]
         if kind == MESSAGE:
             nbytes = header[3] * DTYPES[header[4]].itemsize
-            eager = None if header[5] else body[:nbytes].clone() if number < 0 else self._fetch(peer, nbytes, number)
+            eager = (
+                None
+                if header[5]
+                else body[:nbytes].clone()
+                if number < 0
+                else self._fetch(peer, nbytes, number)
+            )
             with self.lock:
                 self.read[peer] += 1
                 self._deliver(Arrival(peer, header, eager))
@@ -280,7 +288,7 @@ class Station:
         if error := misfit(arrival, request):
             threading.Thread(target=self.fail, args=(error,), daemon=True).start()
             return
-        request.match = arrival  # type: ignore[assignment]
+        request.match = arrival
         request.start = request.port.seconds()
         if arrival.sender is not None and arrival.body is None:
             store(request.tensor, arrival.sender.tensor, request.op)
@@ -301,6 +309,7 @@ class Station:
             self.sleeping = None
             self.gate.release()
 
+
 def put(request: Request, data: torch.Tensor) -> None:
     """Store a message's bytes in the receive's tensor; it is complete."""
     incoming = data.view(request.tensor.dtype) if data.numel() else request.tensor.new_empty(0)
@@ -312,7 +321,9 @@ def put(request: Request, data: torch.Tensor) -> None:
 def gone(rank: int, cause: object = "") -> RankFailed:
     """The error for a rank whose process has ended without a word."""
     why = f" ({cause})" if cause else ""
-    return RankFailed(f"rank {rank}'s process is gone: it ended, or its host did, in the middle of the run{why}", rank)
+    return RankFailed(
+        f"rank {rank}'s process is gone: it ended, or its host did, in the middle of the run{why}", rank
+    )
 
 
 def number_of(comm: tuple) -> int:

@@ -56,7 +56,11 @@ class Watch(threading.Thread):
                     station.failed(RankFailed(f"the run's store cannot be reached any more ({error})", 0))
                 return
             except BaseException as error:  # without a watch nobody would notice a deadlock
-                station.fail(RankFailed(f"rank {station.rank}'s watch failed ({type(error).__name__}: {error})", station.rank))
+                station.fail(
+                    RankFailed(
+                        f"rank {station.rank}'s watch failed ({type(error).__name__}: {error})", station.rank
+                    )
+                )
                 raise
 
     def look(self, states: list[State]) -> None:
@@ -75,13 +79,9 @@ class Watch(threading.Thread):
             if states[rank].tick != tick:
                 self.heard[rank] = states[rank].tick, now
             elif now - since > SILENCE:
-                station.fail(
-                    RankFailed(
-                        f"rank {rank} has given no sign of life for {SILENCE:g} s while rank {station.rank} waits for it: "
-                        f"its process hangs or is stopped, or its host cannot be reached",
-                        rank,
-                    )
-                )
+                said = f"rank {rank} has given no sign of life for {SILENCE:g} s while rank {station.rank} waits for it"
+                why = "its process hangs or is stopped, or its host cannot be reached"
+                station.fail(RankFailed(f"{said}: {why}", rank))
 
     def _awaited(self, states: list[State]) -> set[int]:
         mine = states[self.port.rank]

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 import torch
-import torch.distributed as dist
+from torch.distributed.distributed_c10d import ProcessGroupGloo, Store
 
 HEADER = 12
 """Integers in a header."""
@@ -30,13 +30,13 @@ class Wire:
     Every call raises RuntimeError once the connection it needs is gone.
     """
 
-    def __init__(self, store: dist.Store, rank: int, size: int, inline: int, host: str | None) -> None:
+    def __init__(self, store: Store, rank: int, size: int, inline: int, host: str | None) -> None:
         self.rank, self.size, self.inline = rank, size, inline
-        options = dist.ProcessGroupGloo._Options()
-        make = dist.ProcessGroupGloo
-        options._devices = [make.create_device(hostname=host) if host else make.create_default_device()]
+        gloo: Any = ProcessGroupGloo
+        options = gloo._Options()
+        options._devices = [gloo.create_device(hostname=host) if host else gloo.create_default_device()]
         options._timeout = timedelta(seconds=120)  # to connect; every wait states its own
-        self.group = dist.ProcessGroupGloo(store, rank, size, options)
+        self.group = gloo(store, rank, size, options)
         self.under_way: list[deque[tuple[Any, torch.Tensor]]] = [deque() for _ in range(size)]
         self.lock = threading.Lock()
 

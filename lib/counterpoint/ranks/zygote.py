@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import warnings
+from typing import Any
 
 from counterpoint.pipes import frames
 
@@ -19,7 +20,8 @@ def main(descriptor: int) -> None:
     from counterpoint.ranks import rank_process  # imports torch
 
     kernel = socket.socket(fileno=descriptor)
-    answers, questions = kernel.makefile("wb"), kernel.makefile("rb", buffering=0)
+    answers = kernel.makefile("wb")
+    questions: Any = kernel.makefile("rb", buffering=0)
     gc.collect()
     gc.freeze()  # what is here already stays shared with every rank
     frames.write(answers, "ready")

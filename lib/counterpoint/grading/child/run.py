@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from counterpoint.collectives import explain
-from counterpoint.pipes import pickles
 from counterpoint.grading.child.attempt import Attempt, Failure, Other, Wait
 from counterpoint.grading.exercise import Case, Exercise
+from counterpoint.pipes import pickles
 from counterpoint.ranks import (
     CommError,
     DeadlockError,
