@@ -18,7 +18,7 @@ from typing import Any
 
 from counterpoint.pipes import frames, pickles
 from counterpoint.ranks.board import Board
-from counterpoint.ranks.errors import CommError, RankFailed
+from counterpoint.ranks.errors import CommError, LaunchTimeout, RankFailed
 from counterpoint.ranks.notices import Notices
 from counterpoint.ranks.nursery import NURSERY, kill
 from counterpoint.ranks.plan import Outcome, Plan, late
@@ -26,6 +26,9 @@ from counterpoint.ranks.setting import ThreadState
 from counterpoint.ranks.standstill import seen
 from counterpoint.ranks.station import gone
 from counterpoint.trace import Recorder
+
+START = 120.0
+"""Seconds within which all ranks must have started; the launch's timeout begins then."""
 
 GRACE = 5.0
 """Seconds that ranks may take to send home what they have when the run is over early."""
@@ -100,7 +103,7 @@ class _Attendant:
         self.mail: queue.SimpleQueue = queue.SimpleQueue()
         self.began = 0.0
         """When all ranks were there: the run's second 0, on a clock that all processes of the machine share."""
-        self.deadline = None if plan.timeout is None else time.monotonic() + plan.timeout
+        self.deadline: float | None = time.monotonic() + START
 
     def start(self) -> None:
         """Fork the ranks and give each its task."""
@@ -143,6 +146,8 @@ class _Attendant:
             if kind == "ready":
                 child.ready = True
                 if all(other.ready for other in self.children):
+                    timeout = self.plan.timeout
+                    self.deadline = None if timeout is None else time.monotonic() + timeout
                     self.began = time.perf_counter()
                     self._tell_all("go", self.began)
             elif (error := self._take(child, kind, value)) is not None:
@@ -190,7 +195,8 @@ class _Attendant:
     def _late(self) -> CommError:
         """Who waits and who is busy, by notices put up after the time was up."""
         if not all(child.ready for child in self.children):
-            return late(self.plan.timeout, [])
+            missing = [child.rank for child in self.children if not child.ready]
+            return LaunchTimeout(f"ranks {missing} had not started after {START:g} s", [])
         first = states = self.board.states()
         end = time.monotonic() + 1.0
         while any(now.tick == then.tick for now, then in zip(states, first, strict=True)):

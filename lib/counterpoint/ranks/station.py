@@ -15,40 +15,18 @@ from typing import Any
 import torch
 from torch.distributed.distributed_c10d import PrefixStore, Store
 
+from counterpoint.ranks.arrival import DTYPES, MESSAGE, Arrival, header_of_meeting, header_of_message, put
 from counterpoint.ranks.board import Board
 from counterpoint.ranks.errors import CommError, RankFailed, RankStopped
 from counterpoint.ranks.matching import misfit, store
 from counterpoint.ranks.request import Request
-from counterpoint.ranks.wire import HEADER, Moving, Wire, flat_bytes
-
-MESSAGE, MEET = 1, 2
+from counterpoint.ranks.wire import Moving, Wire, flat_bytes
 
 INLINE = 16384
 """Bytes: larger messages travel apart from their packets, also where the eager limit is higher."""
 
 BLAME = 1.0
 """Seconds that a rank whose connection broke waits for a better explanation than that its peer is gone."""
-
-DTYPES = sorted((v for v in vars(torch).values() if isinstance(v, torch.dtype)), key=str)
-_CODE = {dtype: code for code, dtype in enumerate(DTYPES)}
-
-
-class Arrival:
-    """A message that has been announced: as much of its sender's request as the receiver needs."""
-
-    __slots__ = (
-        "body", "comm", "count", "dtype", "link", "message", "number", "ready", "sender", "source", "step",
-        "synchronous", "tag",
-    )  # fmt: skip
-
-    def __init__(self, source: int, header: list[int], body: torch.Tensor | None) -> None:
-        _, self.comm, self.tag, self.count, code, flag, self.number, self.message, self.step, *_ = header
-        self.source, self.dtype, self.synchronous = source, DTYPES[code], bool(flag)
-        self.body = body
-        """Its bytes, if they came with it."""
-        self.sender: Request | None = None
-        """The request itself, if this rank sends to itself."""
-        self.ready, self.link = 0.0, None  # only on a virtual clock, which processes have not
 
 
 class Station:
@@ -85,24 +63,21 @@ class Station:
 
     def send(self, request: Request, comm: int) -> None:
         """Announce a message and hand it over, or post it for the peer to take."""
-        tensor, dest = request.tensor, request.peer
+        dest = request.peer
         inline = request.nbytes <= INLINE and not request.synchronous
-        body = flat_bytes(tensor)
+        body = flat_bytes(request.tensor)
         with self.lock:
             number = -1 if inline else self.payloads[dest]
             self.payloads[dest] += not inline
-            header = (
-                MESSAGE, comm, request.tag, tensor.numel(), _CODE[tensor.dtype], int(request.synchronous),
-                number, request.message, request.step,
-            )  # fmt: skip
+            header = header_of_message(request, comm, number)
             if dest == self.rank:
-                arrival = Arrival(dest, [*header, 0, 0, 0], None if request.synchronous else body.clone())
+                arrival = Arrival(dest, header, None if request.synchronous else body.clone())
                 arrival.sender = request
                 self._deliver(arrival)
                 return
             self.sent[dest] += 1
             request.key = number, self.sent[dest]
-        self.wire.post(dest, _padded(header), body if inline else None)
+        self.wire.post(dest, header, body if inline else None)
         if not inline:
             owned = body if request.synchronous else body.clone()
             request.link = self.wire.give(dest, owned, number)
@@ -268,8 +243,8 @@ class Station:
             payload = -1 if inline else self.payloads[peer]
             self.payloads[peer] += not inline
             self.sent[peer] += 1
-        header = (MEET, comm, number, 0, 0, 0, payload, 0, 0, text.numel())
-        self.wire.post(peer, _padded(header), text if inline else None)
+        header = header_of_meeting(comm, number, payload, text.numel())
+        self.wire.post(peer, header, text if inline else None)
         if not inline:
             self.told.append(self.wire.give(peer, text, payload))
 
@@ -310,14 +285,6 @@ class Station:
             self.gate.release()
 
 
-def put(request: Request, data: torch.Tensor) -> None:
-    """Store a message's bytes in the receive's tensor; it is complete."""
-    incoming = data.view(request.tensor.dtype) if data.numel() else request.tensor.new_empty(0)
-    store(request.tensor, incoming, request.op)
-    request.end = request.port.seconds()
-    request.done = True
-
-
 def gone(rank: int, cause: object = "") -> RankFailed:
     """The error for a rank whose process has ended without a word."""
     why = f" ({cause})" if cause else ""
@@ -329,7 +296,3 @@ def gone(rank: int, cause: object = "") -> RankFailed:
 def number_of(comm: tuple) -> int:
     """A communicator's key as a number that every process gives it."""
     return int.from_bytes(hashlib.blake2b(repr(comm).encode(), digest_size=8).digest(), "big") >> 1
-
-
-def _padded(header: tuple[int, ...]) -> tuple[int, ...]:
-    return (*header, *(0,) * (HEADER - len(header)))
