@@ -19,6 +19,8 @@ __version__ = "0.1.0"
 # Each name of the face, and the module that hands it on.
 _FACE = {
     "launch": "counterpoint.ranks",
+    "connect": "counterpoint.ranks",
+    "disconnect": "counterpoint.ranks",
     "explain": "counterpoint.collectives",
     "Link": "counterpoint.models",
     "play": "counterpoint.face",

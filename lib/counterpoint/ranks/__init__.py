@@ -2,6 +2,7 @@
 
 from counterpoint.ranks.checks import check_tensor, index
 from counterpoint.ranks.comm import Comm
+from counterpoint.ranks.connect import connect, disconnect
 from counterpoint.ranks.errors import (
     CommError,
     DeadlockError,
@@ -18,6 +19,6 @@ from counterpoint.ranks.run import Run
 
 __all__ = [
     "OPS", "Comm", "CommError", "DeadlockError", "LaunchTimeout", "MismatchError", "RankFailed",
-    "RankStopped", "Request", "Run", "Waiting", "check_op", "check_tensor", "finish", "index",
-    "launch",
+    "RankStopped", "Request", "Run", "Waiting", "check_op", "check_tensor", "connect",
+    "disconnect", "finish", "index", "launch",
 ]  # fmt: skip

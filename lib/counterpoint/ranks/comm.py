@@ -31,6 +31,7 @@ class Comm:
         self.rank = members.index(port.rank)
         self.size = len(members)
         self._agreements = self._exchanges = 0
+        self._watch: Any = None  # of a connection: see connect.py
 
     def __repr__(self) -> str:
         return f"Comm(rank={self.rank}, size={self.size})"

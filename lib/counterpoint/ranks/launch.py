@@ -45,7 +45,8 @@ def launch(
     every send wait for its receive. timeout: seconds for the whole run, None for no bound. trace=False
     records nothing. output: where to write what ranks print, instead of sys.stdout. sampler: called by each
     rank when it has sent or received (`explain` watches with it). world: where the ranks live: "threads" of
-    this process, or "simulated" (`simulated.run` names its options; `network` may then be any
+    this process; "processes" of this machine, over gloo (arguments and results are pickled; for several
+    machines see `connect`); or "simulated" (`simulated.run` names its options; `network` may then be any
     `models.Network` or a preset's name).
 
     Grad, inference and autocast mode are inherited. torch's threads are divided among the ranks. Cost:
@@ -57,6 +58,8 @@ def launch(
     ranks, arguments = _arguments(fn, ranks, args, per_rank, share)
     if world not in WORLDS:
         raise ValueError(f"launch: no world {world!r}; there are {', '.join(WORLDS)}")
+    if share and world == "processes":
+        raise ValueError("launch: share=True, but processes share no memory; give copies, or use comm.window")
     if not (timeout is None or (isinstance(timeout, int | float) and timeout > 0)):
         raise ValueError(f"launch: timeout = {timeout!r}; give seconds, more than 0, or None for no bound")
     if not (isinstance(eager_limit, int) and eager_limit >= 0):

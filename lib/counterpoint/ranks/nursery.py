@@ -65,6 +65,7 @@ class Nursery:
     def _start(self) -> None:
         if self._alive():
             return
+        self._forget()
         if not hasattr(os, "fork"):
             raise RuntimeError(
                 "launch: world='processes' forks its ranks, which this system cannot; use threads, or start the "
@@ -100,9 +101,10 @@ class Nursery:
 
     def _forget(self) -> None:
         process, self._process = self._process, None
-        if process is not None and self._owner == os.getpid():
-            process.kill()
-            process.wait()
+        if process is not None:
+            if self._owner == os.getpid():
+                process.kill()
+                process.wait()
             for end in (self._answers, self._questions, self._socket):
                 try:
                     end.close()

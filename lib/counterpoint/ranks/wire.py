@@ -5,6 +5,7 @@ order. A payload is posted under a tag of its own, and moves from the sender's m
 once the receiver has asked for it: read once, written once.
 """
 
+import os
 import threading
 from collections import deque
 from datetime import timedelta
@@ -34,7 +35,7 @@ class Wire:
         self.rank, self.size, self.inline = rank, size, inline
         gloo: Any = ProcessGroupGloo
         options = gloo._Options()
-        options._devices = [gloo.create_device(hostname=host) if host else gloo.create_default_device()]
+        options._devices = [_device(gloo, host)]
         options._timeout = timedelta(seconds=120)  # to connect; every wait states its own
         self.group = gloo(store, rank, size, options)
         self.under_way: list[deque[tuple[Any, torch.Tensor]]] = [deque() for _ in range(size)]
@@ -84,6 +85,15 @@ class Wire:
             self.group.recv([nothing], peer, BREAKING_TAG).wait(timedelta(milliseconds=1))
         except RuntimeError:
             pass
+
+
+def _device(gloo: Any, host: str | None) -> Any:
+    """The way out: this address, else the interface that the user names, else what the host's name says."""
+    if host is not None:
+        return gloo.create_device(hostname=host)
+    if name := os.environ.get("GLOO_SOCKET_IFNAME"):
+        return gloo.create_device(interface=name.split(",")[0])
+    return gloo.create_default_device()
 
 
 class Moving:
