@@ -33,7 +33,7 @@ START = 120.0
 GRACE = 5.0
 """Seconds that ranks may take to send home what they have when the run is over early."""
 
-PATIENCE = 0.5
+PATIENCE = 1.0
 """Seconds of those in which a rank may find out by itself, at its next call, before it is interrupted."""
 
 LOOK = 0.1

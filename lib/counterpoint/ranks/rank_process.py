@@ -138,7 +138,7 @@ class _Run:
                 elif word == "stop":
                     self.station.failed(value)
                 elif word == "end":
-                    if not self.done:
+                    if not self.done and self.port.blocked is None:
                         raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
                         raise_in(ctypes.c_ulong(self.main), ctypes.py_object(RankStopped))
                 else:
