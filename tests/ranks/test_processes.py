@@ -35,11 +35,11 @@ def group_ends_within(group, seconds):
 
 def killed_half_way(comm, x):
     chunks = list(x.tensor_split(comm.size))
-    ring_reduce_scatter(comm, chunks)
-    if comm.rank == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
     before = time.perf_counter()
     try:
+        ring_reduce_scatter(comm, chunks)
+        if comm.rank == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
         ring_all_gather(comm, chunks)
         comm.barrier()
     except RankFailed as error:
