@@ -59,7 +59,9 @@ def test_reduce_leaves_the_sum_at_the_root_and_the_rest_alone(p, count):
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_all_gather_and_reduce_scatter_move_pieces_at_their_cost(p, count):
     pieces = vectors(p, count)
-    run = launch(lambda c, x: all_gather(c, x.new_empty(c.size * count), x), per_rank=pieces, network=LINK)
+    run = launch(
+        lambda c, x: all_gather(c, x.new_empty(c.size * count), x, "ring"), per_rank=pieces, network=LINK
+    )
     assert all(torch.equal(r, torch.cat(pieces)) for r in run.results)
     assert_cost(run, module(all_gather).cost(p, p * count, 4))
 

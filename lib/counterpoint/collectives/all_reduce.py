@@ -1,42 +1,37 @@
 """All-reduce by name, and the choice of the algorithm by what each would cost."""
 
-from collections.abc import Callable
 from functools import lru_cache
 
 import torch
 
-from counterpoint.collectives import ring, star, tree
-from counterpoint.models import Cost, Link
+from counterpoint.collectives import recursive_doubling, ring, star, tree
+from counterpoint.collectives.choice import Algorithms, known, quickest
+from counterpoint.models import Link
 from counterpoint.ranks import Comm, check_op, check_tensor, finish
 
-ALGORITHMS: dict[str, tuple[Callable[..., torch.Tensor], Callable[[int, int, int], Cost]]] = {
+ALGORITHMS: Algorithms = {
     "star": (star.star_all_reduce, star.cost),
     "tree": (tree.tree_all_reduce, tree.cost),
     "ring": (ring.ring_all_reduce, ring.cost),
+    "recursive_doubling": (recursive_doubling.recursive_doubling_all_reduce, recursive_doubling.cost),
 }
 """Each algorithm's function `(comm, x, op)` for a 1-D tensor, and its `cost(p, count, itemsize)`."""
-
-PER_MESSAGE, PER_BYTE = 20e-6, 1 / 12e9
-"""Rank threads of one laptop, roughly: seconds of Python for a message, and seconds to copy a byte. The ranks
-take turns in Python, so every message counts, not only those on the critical path."""
 
 
 def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str = "auto") -> torch.Tensor:
     """Reduce `tensor` over all ranks, in place; returned. Every rank gets the same bits.
 
     tensor: any shape and strides, same shape and dtype on every rank; views are written through. op: sum,
-    avg, product, min, max; and, or, xor on integers and bool. algorithm: "star", "tree", "ring", or "auto"
-    for the one that is cheapest by its cost. Cost: the algorithm's; a tensor that is not contiguous is also
-    copied twice. Raises ValueError for an unknown op or algorithm, or an op that the dtype has not, before
-    any message; TypeError for what is no tensor; MismatchError if ranks differ.
+    avg, product, min, max; and, or, xor on integers and bool. algorithm: "star", "tree", "ring",
+    "recursive_doubling", or "auto" for the one that is cheapest by its cost. Cost: the algorithm's; a tensor
+    that is not contiguous is also copied twice. Raises ValueError for an unknown op or algorithm, or an op that
+    the dtype has not, before any message; TypeError for what is no tensor; MismatchError if ranks differ.
     """
     check_tensor("all_reduce", tensor)
     check_op(op, tensor.dtype)
     if algorithm == "auto":
         algorithm = cheapest(comm.size, tensor.numel(), tensor.element_size())
-    if not (isinstance(algorithm, str) and algorithm in ALGORITHMS):
-        known = ", ".join(ALGORITHMS)
-        raise ValueError(f"all_reduce: no algorithm {algorithm!r}; there are auto, {known}")
+    known("all_reduce", algorithm, ALGORITHMS)
     comm.agree("all_reduce", tensor.numel(), tensor.dtype, op, algorithm)
     with torch.no_grad(), comm.phase(""):
         whole = tensor.detach()
@@ -50,12 +45,5 @@ def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str
 
 @lru_cache(maxsize=1024)
 def cheapest(p: int, count: int, itemsize: int, link: Link | None = None) -> str:
-    """The algorithm that takes least time on `link` (default: on rank threads); the first of equals."""
-
-    def seconds(name: str) -> float:
-        cost = ALGORITHMS[name][1](p, count, itemsize)
-        if link is not None:
-            return cost.seconds(link)
-        return cost.messages * PER_MESSAGE + cost.path_bytes * PER_BYTE
-
-    return min(ALGORITHMS, key=seconds)
+    """The all-reduce that takes least time on `link` (default: on rank threads); the first of equals."""
+    return quickest(ALGORITHMS, p, count, itemsize, link, fresh={"recursive_doubling": 1})

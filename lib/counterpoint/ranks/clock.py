@@ -41,6 +41,11 @@ class PortClock:
         """From now on a synchronous sender need not wait for this receive."""
         receive.ready = self.now
 
+    def reduce(self, nbytes: int) -> None:
+        """The rank reduces as many bytes by itself."""
+        if self.link:
+            self.now += self.link.gamma * nbytes
+
     def complete_send(self, send: "Request") -> tuple[float, float]:
         """The message has left: (start, end) of its transfer in virtual seconds."""
         if not self.link:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from counterpoint.ranks.checks import check_tensor, index
-from counterpoint.ranks.ops import check_op
+from counterpoint.ranks.ops import check_op, reduce_pair
 from counterpoint.ranks.port import Phase, Port, caller_line
 from counterpoint.ranks.request import Request
 
@@ -98,6 +98,28 @@ class Comm:
         check_tensor("sendrecv_reduce", outgoing, accumulator)
         check_op(op, accumulator.dtype)
         return self._both(outgoing, dest, accumulator, source, tag, "sendrecv_reduce", op)
+
+    def reduce_local(
+        self, first: torch.Tensor, second: torch.Tensor, op: str = "sum", *, out: torch.Tensor
+    ) -> torch.Tensor:
+        """out = first op second, in that order and without a message; `out`, one of the two, is returned.
+
+        For what `recv_reduce` cannot say: that what came stands first. Same shape and dtype. It takes as much
+        virtual time as any reduction, and is a `compute` in the trace.
+        """
+        check_tensor("reduce_local", first, second, out)
+        check_op(op, out.dtype)
+        if first.shape != second.shape or first.dtype != second.dtype or not (out is first or out is second):
+            raise ValueError(
+                f"rank {self.rank}: reduce_local of {tuple(first.shape)} x {first.dtype} and "
+                f"{tuple(second.shape)} x {second.dtype}; give two of the same shape and dtype, and one of them "
+                f"as out"
+            )
+        port = self._port
+        began = port.clock.now if port.clock.virtual else port.seconds()
+        reduce_pair(first.detach(), second.detach(), op, out.detach())
+        port.reduced(self._key, out, op, began, caller_line())
+        return out
 
     def _both(
         self,

@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import torch
 
-_APPLY: dict[str, Callable[[torch.Tensor, torch.Tensor], object]] = {
-    "sum": lambda acc, x: acc.add_(x),
-    "avg": lambda acc, x: acc.add_(x),
-    "product": lambda acc, x: acc.mul_(x),
-    "min": lambda acc, x: torch.minimum(acc, x, out=acc),
-    "max": lambda acc, x: torch.maximum(acc, x, out=acc),
-    "and": lambda acc, x: acc.bitwise_and_(x),
-    "or": lambda acc, x: acc.bitwise_or_(x),
-    "xor": lambda acc, x: acc.bitwise_xor_(x),
+_APPLY: dict[str, Callable[..., torch.Tensor]] = {
+    "sum": torch.add,
+    "avg": torch.add,
+    "product": torch.mul,
+    "min": torch.minimum,
+    "max": torch.maximum,
+    "and": torch.bitwise_and,
+    "or": torch.bitwise_or,
+    "xor": torch.bitwise_xor,
 }
 
 OPS = tuple(_APPLY)
@@ -41,7 +41,17 @@ def check_op(op: str, dtype: torch.dtype) -> None:
 
 def reduce_into(accumulator: torch.Tensor, incoming: torch.Tensor, op: str) -> None:
     """accumulator = accumulator op incoming, in place. Same shape and dtype; NaN wins in min, max."""
-    _APPLY[op](accumulator, incoming)
+    _APPLY[op](accumulator, incoming, out=accumulator)
+
+
+def reduce_pair(first: torch.Tensor, second: torch.Tensor, op: str, out: torch.Tensor) -> None:
+    """out = first op second, where `out` is one of the two. Same shape and dtype; phantoms are left alone.
+
+    The order shows in the bits: of -0.0 and 0.0, and of two NaNs, it decides which one comes out.
+    """
+    if not out.is_meta:
+        with torch.inference_mode(out.is_inference() or torch.is_inference_mode_enabled()):
+            _APPLY[op](first, second, out=out)
 
 
 def finish(tensor: torch.Tensor, op: str, size: int) -> torch.Tensor:

@@ -164,6 +164,17 @@ class Port(ABC):
             self.receiving.remove(request)
             self.sampler(self.rank, row, request, self)
 
+    def reduced(self, comm: tuple, tensor: torch.Tensor, op: str, began: float, line: Line) -> None:
+        """The rank has reduced into `tensor` by itself, since `began`: it took that time, or gamma a byte."""
+        nbytes = tensor.numel() * tensor.element_size()
+        self.clock.reduce(nbytes)
+        if self.recorder is not None:
+            end = self.clock.now if self.clock.virtual else self.seconds()
+            self.recorder.add(
+                None, comm, self.rank, UNKNOWN, "compute", op, 0, nbytes, 0, began, end, self.phase,
+                self.chunk(tensor), line,
+            )  # fmt: skip
+
     def waited(self, call: str, peers: list[int], start: float, end: float, line: Line | None) -> None:
         """Record that the rank could not go on between `start` and `end`."""
         if self.recorder is not None:

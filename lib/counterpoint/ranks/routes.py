@@ -53,6 +53,9 @@ class RouteClock(PortClock):
         self.last_send = send.step = 1 + max(self.last_send, self.last_receive)
         send.ready = self.now
 
+    def reduce(self, nbytes: int) -> None:
+        self.now += self.gamma * nbytes
+
     def complete_send(self, send: Request) -> tuple[float, float]:
         self.now = max(self.now, send.end)
         return send.start, send.end
