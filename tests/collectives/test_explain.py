@@ -6,6 +6,7 @@ import torch
 from counterpoint.collectives import (
     all_gather,
     explain,
+    recursive_doubling_all_reduce,
     ring_all_reduce,
     star_all_reduce,
     tree_all_reduce,
@@ -13,7 +14,7 @@ from counterpoint.collectives import (
 from counterpoint.collectives.ring import ring_reduce_scatter
 from counterpoint.ranks import DeadlockError, launch
 
-ALL = [star_all_reduce, tree_all_reduce, ring_all_reduce]
+ALL = [star_all_reduce, tree_all_reduce, ring_all_reduce, recursive_doubling_all_reduce]
 
 
 @pytest.mark.parametrize("function", ALL)

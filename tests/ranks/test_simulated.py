@@ -27,7 +27,7 @@ def both_phases(comm, chunks):
     ring.ring_all_gather(comm, chunks)
 
 
-@pytest.mark.parametrize("name", ["star", "tree", "ring"])
+@pytest.mark.parametrize("name", ALGORITHMS)
 @pytest.mark.parametrize("eager_limit", [0, 8192, QUICK])
 def test_phantoms_cost_what_real_tensors_cost_and_what_the_formula_says(name, eager_limit):
     algorithm, cost = ALGORITHMS[name]

@@ -94,5 +94,5 @@ ALGORITHMS: Algorithms = {
 
 @lru_cache(maxsize=1024)
 def cheapest(p: int, count: int, itemsize: int, link: Link | None = None) -> str:
-    """The broadcast (but for "logp") that takes least time on `link` (default: on rank threads); the first of equals."""
+    """The broadcast (not "logp") that takes least time on `link` (default: on rank threads); ties: binomial."""
     return quickest(ALGORITHMS, p, count, itemsize, link, fresh={})

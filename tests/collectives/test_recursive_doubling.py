@@ -1,0 +1,119 @@
+"""Recursive doubling: one tree of additions, in the order of ranks, on all ranks; what makes the bits the same."""
+
+import pytest
+import torch
+
+from counterpoint.collectives import ALGORITHMS, all_reduce, explain, recursive_doubling_all_reduce
+from counterpoint.collectives.recursive_doubling import fold
+from counterpoint.ranks import launch, ops
+
+COST = ALGORITHMS["recursive_doubling"][1]
+
+
+def assert_contract(world, p, algorithm=recursive_doubling_all_reduce):
+    for count in {0, 1, p + 1, 100}:
+        data = world.vectors(p, count)
+        run = world.run(algorithm, data)
+        assert all(torch.equal(own, sum(data)) for (own,) in run.args), (p, count)
+        world.assert_cost(run, COST(p, count, 4))
+
+
+def test_it_costs_what_it_says_for_every_p(world):
+    for p in world.sizes:
+        assert_contract(world, p)
+
+
+@pytest.mark.parametrize(
+    "p, power, extra", [(1, 1, 0), (2, 2, 0), (3, 2, 1), (7, 4, 3), (8, 8, 0), (9, 8, 1)]
+)
+def test_the_fold_leaves_a_power_of_two(p, power, extra):
+    assert fold(p) == (power, extra)
+    assert COST(p, 10, 4).steps == power.bit_length() - 1 + (2 if extra else 0)
+
+
+def no_unfold(comm, x):
+    """The folded ranks never hear of the sum."""
+    power, _ = fold(comm.size)
+    if comm.rank < power and comm.rank + power < comm.size:
+        comm.recv_reduce(x, comm.rank + power)
+    elif comm.rank >= power:
+        comm.send(x, comm.rank - power)
+        return
+    everyone = comm.group(range(power))
+    ALGORITHMS["recursive_doubling"][0](everyone, x)
+
+
+def one_round_too_few(comm, x):
+    theirs, distance = torch.empty_like(x), 1
+    while 2 * distance < comm.size:
+        comm.sendrecv(x, comm.rank ^ distance, theirs, comm.rank ^ distance)
+        x += theirs
+        distance *= 2
+
+
+@pytest.mark.parametrize("planted, p", [(no_unfold, 3), (one_round_too_few, 4), (ALGORITHMS["tree"][0], 4)])
+def test_the_contract_refuses_planted_mistakes(world, planted, p):
+    with pytest.raises(AssertionError):
+        assert_contract(world, p, planted)
+
+
+def append(first, second, *, out):
+    """Decimal digits of `first`, then those of `second`: associative, and never commutative."""
+    places = torch.floor(torch.log10(second.double())) + 1
+    return out.copy_(first * 10 ** places.long() + second)
+
+
+@pytest.mark.parametrize("name", ["recursive_doubling", "tree", "star"])
+def test_operands_stand_in_the_order_of_ranks(world, name, monkeypatch):
+    monkeypatch.setitem(ops._APPLY, "sum", append)
+    for p in range(1, 10):
+        data = [torch.full((3,), rank + 1) for rank in range(p)]
+        run = world.run(lambda comm, x: all_reduce(comm, x, algorithm=name), data)
+        in_order = int("123456789"[:p])
+        assert all((own == in_order).all() for (own,) in run.args), p
+
+
+def bits(p):
+    """Zeros of both signs, NaNs that can be told apart, and numbers whose sum rounds."""
+    generator = torch.Generator().manual_seed(p)
+    data = torch.randn(p, 40, generator=generator) * 10.0 ** torch.arange(p).unsqueeze(1)
+    data[:, :10] = torch.where(torch.rand(p, 10, generator=generator) < 0.5, 0.0, -0.0)
+    quiet = 0x7FC00000 + torch.randint(1, 1000, (p, 10), generator=generator)
+    data[:, 10:20] = quiet.to(torch.int32).view(torch.float32)
+    return list(data)
+
+
+@pytest.mark.parametrize("op", ["sum", "product", "min", "max"])
+def test_every_rank_gets_the_same_bits_even_of_zeros_and_nans(world, op):
+    for p in world.sizes:
+        run = world.run(lambda comm, x: all_reduce(comm, x, op, "recursive_doubling"), bits(p))
+        first, *others = (own.view(torch.int32) for (own,) in run.args)
+        assert all(torch.equal(first, other) for other in others), p
+
+
+def test_bits_differ_where_each_rank_puts_its_own_operand_first():
+    """The test above can fail: the plain `x op= theirs` is not enough."""
+
+    def own_first(comm, x):
+        theirs = torch.empty_like(x)
+        comm.sendrecv(x, 1 - comm.rank, theirs, 1 - comm.rank)
+        torch.maximum(x, theirs, out=x)
+
+    mixed = torch.tensor([0.0, -0.0] * 8)
+    (a,), (b,) = launch(own_first, per_rank=[mixed, -mixed]).args
+    assert torch.equal(a, b) and not torch.equal(a.view(torch.int32), b.view(torch.int32))
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 5, 8, 9])
+def test_explain_finds_everyone_once_in_every_cell(p):
+    seen = explain(recursive_doubling_all_reduce, p)
+    assert seen.error is None and seen.exact
+    assert all((final == 1).all() for final in seen.final)
+
+
+def test_what_is_held_doubles_with_each_step():
+    seen = explain(recursive_doubling_all_reduce, 8)
+    sent = sorted(
+        (seen.trace[event].step, len(counts.nonzero()[0])) for event, ((_, counts),) in seen.carried.items()
+    )
+    assert sent == [(step, 2 ** (step - 1)) for step in (1, 2, 3) for _ in range(8)]
