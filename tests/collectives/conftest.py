@@ -1,4 +1,4 @@
-"""One contract, many worlds: a test that takes `world` runs on every kind of ranks there is."""
+"""One contract, many worlds: a test that takes `world` runs, at least in part, on every kind of ranks there is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,9 +44,17 @@ class World:
 
 
 WORLDS = {"threads": World(launch), "simulated": World(partial(launch, world="simulated"))}
+SLOW = {"processes": World(partial(launch, world="processes"), sizes=(3,), virtual=False)}
+"""Where a launch takes long: asked for right results and counts only."""
+
+
+@pytest.fixture(params=sorted(WORLDS | SLOW))
+def world(request: pytest.FixtureRequest) -> World:
+    """Every kind of ranks."""
+    return (WORLDS | SLOW)[request.param]
 
 
 @pytest.fixture(params=sorted(WORLDS))
-def world(request: pytest.FixtureRequest) -> World:
-    """One kind of ranks."""
+def fast_world(request: pytest.FixtureRequest) -> World:
+    """Every kind of ranks that is started quickly, in this process, and can run what a test defines."""
     return WORLDS[request.param]

@@ -142,15 +142,15 @@ def never_turned_back(comm, output, input, name):
 
 @pytest.mark.parametrize("planted", [same_order, gathers_everything])
 @pytest.mark.parametrize("name", EXCHANGES.ALGORITHMS)
-def test_the_contract_refuses_planted_exchanges(world, name, planted):
+def test_the_contract_refuses_planted_exchanges(fast_world, name, planted):
     with pytest.raises((AssertionError, DeadlockError)):
-        assert_exchanges(world, 5, name, planted)
+        assert_exchanges(fast_world, 5, name, planted)
 
 
 @pytest.mark.parametrize("name", GATHERS.ALGORITHMS)
-def test_the_contract_refuses_planted_gathers(world, name):
+def test_the_contract_refuses_planted_gathers(fast_world, name):
     with pytest.raises(AssertionError):
-        assert_gathers(world, 5, name, never_turned_back)
+        assert_gathers(fast_world, 5, name, never_turned_back)
 
 
 def wrong(comm, x, case):
@@ -189,27 +189,27 @@ def wrong(comm, x, case):
         ("set", "output is a set; give a list of 3 tensors, one for each rank"),
     ],
 )
-def test_what_does_not_fit_is_refused_before_any_message(world, case, message):
+def test_what_does_not_fit_is_refused_before_any_message(fast_world, case, message):
     with pytest.raises(RankFailed, match=message) as failed:
-        world.launch(wrong, 3, (torch.ones(6), case))
+        fast_world.launch(wrong, 3, (torch.ones(6), case))
     assert len(failed.value.run.trace) == 0
 
 
 @pytest.mark.parametrize("differ", ["count", "dtype", "algorithm"])
-def test_ranks_that_differ_are_told_which_is_the_odd_one(world, differ):
+def test_ranks_that_differ_are_told_which_is_the_odd_one(fast_world, differ):
     def worker(comm, x):
         odd = comm.rank == 2
         x = x[4:] if odd and differ == "count" else x.double() if odd and differ == "dtype" else x
         all_to_all(comm, torch.empty_like(x), x, "bruck" if odd and differ == "algorithm" else "pairwise")
 
     with pytest.raises(MismatchError, match="rank 2 is in another collective than the rest"):
-        world.launch(worker, 4, (torch.ones(8),))
+        fast_world.launch(worker, 4, (torch.ones(8),))
 
 
-def test_two_ends_of_unequal_pieces_that_do_not_fit_are_named(world):
+def test_two_ends_of_unequal_pieces_that_do_not_fit_are_named(fast_world):
     def worker(comm):
         outputs = [torch.empty(2) for _ in range(3)]
         all_to_all(comm, outputs, [torch.ones(3 if comm.rank == 1 and i == 2 else 2) for i in range(3)])
 
     with pytest.raises(MismatchError, match=r"rank 1 sends 3 x .* to rank 2, which receives 2"):
-        world.launch(worker, 3)
+        fast_world.launch(worker, 3)

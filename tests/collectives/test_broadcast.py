@@ -119,9 +119,9 @@ def drops_the_remainder(comm, x, root):
 
 @pytest.mark.parametrize("planted", [all_from_the_root, as_if_the_root_were_0, drops_the_remainder])
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_the_contract_refuses_planted_mistakes(world, name, planted):
+def test_the_contract_refuses_planted_mistakes(fast_world, name, planted):
     with pytest.raises(AssertionError):
-        assert_contract(world, 5, planted, ALGORITHMS[name][1])
+        assert_contract(fast_world, 5, planted, ALGORITHMS[name][1])
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ def test_the_contract_refuses_planted_mistakes(world, name, planted):
         ((0, "auto", PAPER), "broadcast by 'auto' with machine LogGP.* and with no other"),
     ],
 )
-def test_what_does_not_fit_is_refused_before_any_message(world, how, message):
+def test_what_does_not_fit_is_refused_before_any_message(fast_world, how, message):
     with pytest.raises(RankFailed, match=message) as failed:
-        world.launch(broadcast, 3, (torch.ones(2), *how))
+        fast_world.launch(broadcast, 3, (torch.ones(2), *how))
     assert len(failed.value.run.trace) == 0
 
 
 @pytest.mark.parametrize("differ", ["count", "dtype", "root", "algorithm", "machine"])
-def test_ranks_that_differ_are_told_which_is_the_odd_one(world, differ):
+def test_ranks_that_differ_are_told_which_is_the_odd_one(fast_world, differ):
     def worker(comm, x):
         odd = comm.rank == 2
         x = x[1:] if odd and differ == "count" else x.double() if odd and differ == "dtype" else x
@@ -151,4 +151,4 @@ def test_ranks_that_differ_are_told_which_is_the_odd_one(world, differ):
         broadcast(comm, x, int(odd and differ == "root"), name)
 
     with pytest.raises(MismatchError, match="rank 2 is in another collective than the rest"):
-        world.launch(worker, 4, (torch.ones(3),))
+        fast_world.launch(worker, 4, (torch.ones(3),))

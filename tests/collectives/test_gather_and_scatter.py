@@ -78,10 +78,10 @@ def test_pieces_may_differ_in_size(world):
             assert all(map(torch.equal, run.results, pieces)), (p, root)
 
 
-def test_the_root_of_a_scatter_sends_each_piece_once_and_that_of_a_gather_nothing(world):
+def test_the_root_of_a_scatter_sends_each_piece_once_and_that_of_a_gather_nothing(fast_world):
     data = [(torch.ones(3),) * 4] * 4
-    assert world.run(hand_out(1), data).trace.where(rank=1, kind="send").nbytes.sum() == 3 * 12
-    assert len(world.run(collect(1), [torch.ones(3)] * 4).trace.where(rank=1, kind="send")) == 0
+    assert fast_world.run(hand_out(1), data).trace.where(rank=1, kind="send").nbytes.sum() == 3 * 12
+    assert len(fast_world.run(collect(1), [torch.ones(3)] * 4).trace.where(rank=1, kind="send")) == 0
 
 
 def test_pieces_may_have_any_shape_and_strides():
@@ -141,15 +141,15 @@ def whole_to_everyone(comm, output, inputs, root, sizes):
 
 
 @pytest.mark.parametrize("planted", [only_powers_of_two, flat, in_the_roots_order])
-def test_the_contract_refuses_planted_gathers(world, planted):
+def test_the_contract_refuses_planted_gathers(fast_world, planted):
     with pytest.raises(AssertionError):
-        assert_gathers(world, 5, planted)
+        assert_gathers(fast_world, 5, planted)
 
 
 @pytest.mark.parametrize("planted", [whole_to_everyone, lambda comm, output, *_: output])
-def test_the_contract_refuses_planted_scatters(world, planted):
+def test_the_contract_refuses_planted_scatters(fast_world, planted):
     with pytest.raises((AssertionError, DeadlockError)):
-        assert_scatters(world, 5, planted)
+        assert_scatters(fast_world, 5, planted)
 
 
 def wrong(comm, x, case):
@@ -181,14 +181,14 @@ def wrong(comm, x, case):
         ("number", "gather: float given where a tensor is wanted"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_the_reason(world, case, message):
+def test_what_does_not_fit_is_refused_with_the_reason(fast_world, case, message):
     with pytest.raises(RankFailed, match=message):
-        world.launch(wrong, 3, (torch.ones(4), case))
+        fast_world.launch(wrong, 3, (torch.ones(4), case))
 
 
 @pytest.mark.parametrize("differ", ["count", "dtype", "root"])
 @pytest.mark.parametrize("function", [gather, scatter])
-def test_ranks_that_differ_are_told_which_is_the_odd_one(world, function, differ):
+def test_ranks_that_differ_are_told_which_is_the_odd_one(fast_world, function, differ):
     def worker(comm, x):
         odd = comm.rank == 2
         x = x[1:] if odd and differ == "count" else x.double() if odd and differ == "dtype" else x
@@ -197,4 +197,4 @@ def test_ranks_that_differ_are_told_which_is_the_odd_one(world, function, differ
         function(comm, first, second, root)
 
     with pytest.raises(MismatchError, match="rank 2 is in another collective than the rest"):
-        world.launch(worker, 4, (torch.ones(3),))
+        fast_world.launch(worker, 4, (torch.ones(3),))

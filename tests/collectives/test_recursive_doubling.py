@@ -52,9 +52,9 @@ def one_round_too_few(comm, x):
 
 
 @pytest.mark.parametrize("planted, p", [(no_unfold, 3), (one_round_too_few, 4), (ALGORITHMS["tree"][0], 4)])
-def test_the_contract_refuses_planted_mistakes(world, planted, p):
+def test_the_contract_refuses_planted_mistakes(fast_world, planted, p):
     with pytest.raises(AssertionError):
-        assert_contract(world, p, planted)
+        assert_contract(fast_world, p, planted)
 
 
 def append(first, second, *, out):
@@ -64,11 +64,11 @@ def append(first, second, *, out):
 
 
 @pytest.mark.parametrize("name", ["recursive_doubling", "tree", "star"])
-def test_operands_stand_in_the_order_of_ranks(world, name, monkeypatch):
+def test_operands_stand_in_the_order_of_ranks(fast_world, name, monkeypatch):
     monkeypatch.setitem(ops._APPLY, "sum", append)
     for p in range(1, 10):
         data = [torch.full((3,), rank + 1) for rank in range(p)]
-        run = world.run(lambda comm, x: all_reduce(comm, x, algorithm=name), data)
+        run = fast_world.run(lambda comm, x: all_reduce(comm, x, algorithm=name), data)
         in_order = int("123456789"[:p])
         assert all((own == in_order).all() for (own,) in run.args), p
 
@@ -84,9 +84,9 @@ def bits(p):
 
 
 @pytest.mark.parametrize("op", ["sum", "product", "min", "max"])
-def test_every_rank_gets_the_same_bits_even_of_zeros_and_nans(world, op):
-    for p in world.sizes:
-        run = world.run(lambda comm, x: all_reduce(comm, x, op, "recursive_doubling"), bits(p))
+def test_every_rank_gets_the_same_bits_even_of_zeros_and_nans(fast_world, op):
+    for p in fast_world.sizes:
+        run = fast_world.run(lambda comm, x: all_reduce(comm, x, op, "recursive_doubling"), bits(p))
         first, *others = (own.view(torch.int32) for (own,) in run.args)
         assert all(torch.equal(first, other) for other in others), p
 

@@ -57,13 +57,13 @@ def round_the_ring(comm, x):
 
 
 @pytest.mark.parametrize("function, planted", [(scan, chain), (scan, round_the_ring), (exscan, shifted_sum)])
-def test_the_contract_refuses_planted_mistakes(world, function, planted):
+def test_the_contract_refuses_planted_mistakes(fast_world, function, planted):
     with pytest.raises(AssertionError):
-        assert_contract(world, 5, function, planted)
+        assert_contract(fast_world, 5, function, planted)
 
 
 @pytest.mark.parametrize("function, last", [(scan, 1), (exscan, 0)])
-def test_operands_stand_in_the_order_of_ranks(world, function, last, monkeypatch):
+def test_operands_stand_in_the_order_of_ranks(fast_world, function, last, monkeypatch):
     """With digits for elements and appending for the sum, rank 4 holds 12345."""
 
     def append(first, second, *, out):
@@ -72,7 +72,7 @@ def test_operands_stand_in_the_order_of_ranks(world, function, last, monkeypatch
 
     monkeypatch.setitem(ops._APPLY, "sum", append)
     for p in range(1, 10):
-        run = world.run(function, [torch.full((2,), rank + 1) for rank in range(p)])
+        run = fast_world.run(function, [torch.full((2,), rank + 1) for rank in range(p)])
         for rank, (own,) in enumerate(run.args):
             assert (own == int("0123456789"[: rank + 1 + last])).all(), (p, rank)
 
@@ -135,13 +135,13 @@ def test_views_are_written_through_and_nothing_else(function):
     ],
 )
 @pytest.mark.parametrize("function", [scan, exscan])
-def test_an_op_that_is_not_defined_is_refused_before_any_message(world, function, op, dtype, message):
+def test_an_op_that_is_not_defined_is_refused_before_any_message(fast_world, function, op, dtype, message):
     with pytest.raises(RankFailed, match=message) as failed:
-        world.launch(lambda comm, x: function(comm, x, op), 3, (torch.ones(2, dtype=dtype),))
+        fast_world.launch(lambda comm, x: function(comm, x, op), 3, (torch.ones(2, dtype=dtype),))
     assert len(failed.value.run.trace) == 0
 
 
 @pytest.mark.parametrize("function", [scan, exscan])
-def test_ranks_that_differ_are_told_which_is_the_odd_one(world, function):
+def test_ranks_that_differ_are_told_which_is_the_odd_one(fast_world, function):
     with pytest.raises(MismatchError, match="rank 2 is in another collective than the rest"):
-        world.launch(lambda c, x: function(c, x.double() if c.rank == 2 else x), 4, (torch.ones(2),))
+        fast_world.launch(lambda c, x: function(c, x.double() if c.rank == 2 else x), 4, (torch.ones(2),))
