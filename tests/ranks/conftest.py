@@ -4,6 +4,7 @@ import threading
 from functools import partial
 
 import pytest
+import torch
 
 from counterpoint.ranks import launch
 
@@ -11,11 +12,27 @@ WORLDS = {
     "threads": launch,
     "simulated": partial(launch, world="simulated"),
     "processes": partial(launch, world="processes"),
+    "cuda": lambda *given, **named: on_cpu(launch, *given, device="cuda", **named),
 }
 """Each substrate's `launch`."""
 
 
-@pytest.fixture(params=sorted(WORLDS))
+def on_cpu(launch, *given, **named):
+    """Launch, and bring results and arguments to the CPU, where the tests compare them."""
+    run = launch(*given, **named)
+    run.results, run.args = _moved(run.results), _moved(run.args)
+    return run
+
+
+def _moved(value):
+    if isinstance(value, torch.Tensor):
+        return value.cpu()
+    return type(value)(map(_moved, value)) if type(value) in (list, tuple) else value
+
+
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.gpu] if name == "cuda" else []) for name in sorted(WORLDS)]
+)
 def world(request):
     """launch, on one substrate. No test may leave a thread behind."""
     before = set(threading.enumerate())

@@ -303,3 +303,47 @@ def test_the_nursery_comes_back_after_it_was_killed():
     NURSERY._process.kill()
     NURSERY._process.wait()
     assert launch(lambda comm: comm.rank, 2, world="processes").results == [0, 1]
+
+
+def test_an_interrupt_in_a_notebook_leaves_no_rank_and_the_next_cell_works():
+    from jupyter_client.manager import start_new_kernel
+
+    manager, client = start_new_kernel(extra_arguments=["--IPKernelApp.log_level=40"])
+    try:
+        run_cell(
+            client, "from counterpoint.ranks import launch\nlaunch(lambda comm: None, 1, world='processes')"
+        )
+        cell = "def worker(comm):\n    print('working')\n    while True: pass\n\nlaunch(worker, 2, world='processes')"
+        request = client.execute(cell)
+        heard = ""
+        while heard.count("working") < 2:
+            message = client.get_iopub_msg(timeout=60)
+            heard += message["content"].get("text", "")
+        manager.interrupt_kernel()
+        while (reply := client.get_shell_msg(timeout=60))["parent_header"]["msg_id"] != request:
+            pass
+        assert reply["content"]["ename"] == "KeyboardInterrupt"
+        look = (
+            "import subprocess; from counterpoint.ranks.nursery import NURSERY; group = NURSERY._process.pid\n"
+            "print(subprocess.run(['ps', '-o', 'pid=', '-s', str(group)], capture_output=True, text=True)"
+            ".stdout.split() == [str(group)])"
+        )
+        assert run_cell(client, look) == "True\n"
+        again = "print(launch(lambda comm: comm.rank, 2, world='processes').results)"
+        assert run_cell(client, again) == "[0, 1]\n"
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
+def run_cell(client, code):
+    """What the cell printed."""
+    said = []
+
+    def hear(message):
+        if message["msg_type"] == "stream" and message["content"]["name"] == "stdout":
+            said.append(message["content"]["text"])
+
+    reply = client.execute_interactive(code, output_hook=hear, timeout=120)
+    assert reply["content"]["status"] == "ok", reply["content"]
+    return "".join(said)

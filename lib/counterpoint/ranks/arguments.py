@@ -7,8 +7,10 @@ from typing import Any
 import torch
 
 
-def copied(arguments: Any) -> Any:
+def copied(arguments: Any, device: torch.device | None = None) -> Any:
     """A deep copy: views of one storage stay views of one (new) storage; graphs are left behind.
+
+    device: where the copies lie, instead of where the tensors are.
 
     Of a storage only the part that the tensors span is copied. A tensor that is not a leaf comes back as a
     leaf that requires grad.
@@ -17,7 +19,8 @@ def copied(arguments: Any) -> Any:
     for storage, (low, high, tensor) in _spans(arguments).items():
         raw = torch.empty(0, dtype=torch.uint8, device=tensor.device)
         raw.set_(tensor.untyped_storage(), low - storage, (high - low,), (1,))
-        memory[storage] = low, raw.clone().untyped_storage()
+        twin = raw.clone() if device is None or device == raw.device else raw.to(device)
+        memory[storage] = low, twin.untyped_storage()
     return _rebuilt(arguments, memory, {})
 
 
@@ -28,6 +31,7 @@ def _rebuilt(item: Any, memory: dict[int, tuple[int, torch.UntypedStorage]], mem
         twin = torch.empty(0, dtype=item.dtype, device=item.device)
         if item.numel():
             low, storage = memory[item.untyped_storage().data_ptr()]
+            twin = torch.empty(0, dtype=item.dtype, device=storage.device)
             offset = (item.data_ptr() - low) // item.element_size()
             twin.set_(storage, offset, item.shape, item.stride())
         else:

@@ -4,14 +4,16 @@ import ctypes
 import queue
 import threading
 import time
+from contextlib import nullcontext
 from typing import Any
 
-from counterpoint.ranks.arguments import buffers_of
+from counterpoint.ranks.arguments import buffers_of, copied
 from counterpoint.ranks.comm import Comm
 from counterpoint.ranks.errors import RankStopped
 from counterpoint.ranks.output import Prefixed, forget
 from counterpoint.ranks.plan import Outcome, Plan, finished_trace, late, links_of, what_ended_it
 from counterpoint.ranks.setting import ThreadState
+from counterpoint.ranks.streams import Streams, check_device, device_of
 from counterpoint.ranks.threads import World
 from counterpoint.trace import Recorder
 
@@ -23,9 +25,17 @@ LOOK = 0.1
 
 
 def run(plan: Plan) -> Outcome:
-    """Run the plan's function on threads of this process."""
-    if plan.options:
-        raise TypeError(f"launch: the threads world has no option {sorted(plan.options)[0]!r}")
+    """Run the plan's function on threads of this process.
+
+    Options: device="cuda" gives each rank a stream of its own, on the GPUs in turn (`"cuda:0"`: all on that
+    one), and copies of the arguments there; `comm.device` says where. Default: "cpu".
+    """
+    device = check_device(plan.options.get("device", "cpu"))
+    if unknown := set(plan.options) - {"device"}:
+        raise TypeError(f"launch: the threads world has no option {sorted(unknown)[0]!r}")
+    if device.type == "cuda":
+        for rank, own in enumerate(plan.arguments):
+            plan.arguments[rank] = copied(own, device_of(rank, device))
     recorder = Recorder(plan.ranks) if plan.trace else None
     world = World(
         plan.ranks,
@@ -36,6 +46,8 @@ def run(plan: Plan) -> Outcome:
     )
     for port, own in zip(world.ports, plan.arguments, strict=True):
         port.buffers = buffers_of(own)
+        port.device = device_of(port.rank, device)
+        port.streams = Streams(port.device) if device.type == "cuda" else None
     results: list[Any] = [None] * plan.ranks
     error = _run(world, plan, results)
     virtual = plan.network is not None
@@ -54,7 +66,7 @@ def _run(world: World, plan: Plan, results: list[Any]) -> BaseException | None:
     def body(rank: int) -> None:
         port = world.ports[rank]
         try:
-            with state, Prefixed(rank, mail.put):
+            with state, Prefixed(rank, mail.put), port.streams or nullcontext():
                 comm = Comm(port, tuple(range(len(world.ports))), ())
                 results[rank] = plan.function(comm, *plan.arguments[rank])
             world.returned(port)

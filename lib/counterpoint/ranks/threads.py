@@ -20,6 +20,7 @@ from counterpoint.ranks.errors import CommError, RankStopped
 from counterpoint.ranks.matching import Key, match_or_post, misfit, store
 from counterpoint.ranks.port import Port, Sampler, caller_line
 from counterpoint.ranks.request import Request
+from counterpoint.ranks.streams import Streams
 from counterpoint.trace import Line, Recorder
 
 
@@ -91,6 +92,7 @@ class ThreadPort(Port):
         self.world = world
         self.gate = threading.Lock()
         self.gate.acquire()
+        self.streams: Streams | None = None
 
     def seconds(self) -> float:
         return time.perf_counter() - self.world.began
@@ -101,6 +103,8 @@ class ThreadPort(Port):
         world = self.world
         send.synchronous = send.nbytes >= world.eager_limit
         self.posted_send(send)
+        if self.streams is not None:
+            self.streams.posted(send)
         if self.sampler is not None:
             self.sampler(self.rank, send.row, send, self)
         key = (comm, self.rank, dest, tag)
@@ -110,6 +114,8 @@ class ThreadPort(Port):
                 if not send.synchronous:
                     send.start = self.seconds()
                     send.tensor = tensor.clone()
+                    if self.streams is not None:
+                        self.streams.posted(send)  # the clone is what must be there
                     send.end = self.seconds()
                     send.done = True
                 return send
@@ -123,6 +129,8 @@ class ThreadPort(Port):
         tensor = tensor.detach() if tensor.requires_grad else tensor
         receive = Request(self, call, comm, source, tag, tensor, caller_line(), op)
         self.posted_receive(receive)
+        if self.streams is not None:
+            self.streams.posted(receive)
         world = self.world
         key = (comm, source, self.rank, tag)
         with world.lock:
@@ -141,7 +149,11 @@ class ThreadPort(Port):
             with world.lock:
                 world.fail(error)
             world.check()
+        if self.streams is not None:
+            self.streams.before_move(send, receive)
         store(receive.tensor, send.tensor, receive.op)
+        if self.streams is not None:
+            self.streams.after_move(send, receive)
         end = self.seconds()
         with world.lock:
             for request in (send, receive):
@@ -168,6 +180,8 @@ class ThreadPort(Port):
                 self.waited(call, peers, begin, max(begin, max(r.start for r in requests)), line)
         for request in requests:
             if not request.observed:
+                if self.streams is not None:
+                    self.streams.observed(request)
                 before = self.clock.now
                 self.observed(request)
                 if self.clock.virtual:
@@ -197,6 +211,8 @@ class ThreadPort(Port):
     def test(self, request: Request) -> bool:
         self.world.check()
         if request.done and not request.observed:
+            if self.streams is not None:
+                self.streams.observed(request)
             self.observed(request)
         return request.done
 
