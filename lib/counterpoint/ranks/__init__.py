@@ -16,9 +16,10 @@ from counterpoint.ranks.launch import launch
 from counterpoint.ranks.ops import OPS, check_op, finish
 from counterpoint.ranks.request import Request
 from counterpoint.ranks.run import Run
+from counterpoint.ranks.window import Window
 
 __all__ = [
     "OPS", "Comm", "CommError", "DeadlockError", "LaunchTimeout", "MismatchError", "RankFailed",
-    "RankStopped", "Request", "Run", "Waiting", "check_op", "check_tensor", "connect",
+    "RankStopped", "Request", "Run", "Waiting", "Window", "check_op", "check_tensor", "connect",
     "disconnect", "finish", "index", "launch",
 ]  # fmt: skip

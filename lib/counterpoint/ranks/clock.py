@@ -7,7 +7,8 @@ Steps are port steps. In a step a rank can send one message and receive one, so
 
 Virtual time follows the same rule with seconds for steps: a message holds its sender's way out and its
 receiver's way in for alpha + n * beta, and a synchronous one starts when both ends are ready. There is
-no contention between different pairs. Both depend on the ranks' programs only, never on scheduling.
+no contention between different pairs, so a one-sided access holds the ways of the rank that makes it only;
+a fence is a step, and brings all clocks to the latest. Both depend on the ranks' programs only, never on scheduling.
 """
 
 from typing import TYPE_CHECKING
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 class PortClock:
     """Steps, and virtual seconds when there is a `link`. Only its own rank touches it."""
 
-    __slots__ = ("in_free", "last_receive", "last_send", "link", "now", "out_free", "virtual")
+    __slots__ = ("in_free", "landed", "last_receive", "last_send", "link", "now", "out_free", "virtual")
 
     def __init__(self, link: Link | None) -> None:
         self.link = link
         self.virtual = link is not None
         self.last_send = self.last_receive = 0
-        self.now = self.out_free = self.in_free = 0.0
+        self.now = self.out_free = self.in_free = self.landed = 0.0
 
     def post_send(self, send: "Request") -> None:
         """The message gets its step, and the earliest moment at which it can leave."""
@@ -73,3 +74,29 @@ class PortClock:
         self.in_free = end + reduction
         self.now = max(self.now, end) + reduction
         return start, self.now
+
+    def get(self, link: Link, nbytes: int, reduced: bool) -> tuple[float, float]:
+        """(start, end) in virtual seconds of a read from a rank on `link`, the reduction included."""
+        assert self.link is not None
+        start = max(self.now, self.in_free)
+        end = start + max(link.seconds(nbytes), self.link.seconds(nbytes))
+        self.in_free = self.now = end + (self.link.gamma * nbytes if reduced else 0.0)
+        return start, self.now
+
+    def put(self, link: Link, nbytes: int) -> tuple[float, float]:
+        """(start, end) in virtual seconds of a write to a rank on `link`: until it has left."""
+        assert self.link is not None
+        start = max(self.now, self.out_free)
+        self.out_free = self.now = start + self.link.seconds(nbytes)
+        self.landed = max(self.landed, self.now, start + link.seconds(nbytes))
+        return start, self.now
+
+    def locally(self, nbytes: int, gamma: float) -> tuple[float, float]:
+        """(start, end) of an access to the rank's own memory: free, but for gamma seconds a byte."""
+        start = self.now
+        self.now += gamma * nbytes
+        return start, self.now
+
+    def land(self) -> None:
+        """Wait until whatever was put has arrived."""
+        self.now = max(self.now, self.landed)

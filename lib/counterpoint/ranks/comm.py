@@ -13,6 +13,7 @@ from counterpoint.ranks.checks import check_tensor, index
 from counterpoint.ranks.ops import check_op, reduce_pair
 from counterpoint.ranks.port import Phase, Port, caller_line
 from counterpoint.ranks.request import Request
+from counterpoint.ranks.window import Window, open_window
 
 
 class Comm:
@@ -212,6 +213,32 @@ class Comm:
         get a MismatchError that names the odd one out. No message; no waiting while they agree."""
         self._agreements += 1
         self._port.agree(self._key, self._members, self._agreements, signature)
+
+    def window(
+        self, shape: int | Sequence[int], dtype: torch.dtype = torch.float32, device: Any = None
+    ) -> Window:
+        """Memory that every rank of this communicator reaches: a part of `shape` and `dtype` each, zeros.
+
+        Collective, and its first fence. device="meta" makes phantoms, which have a size and no data. Raises
+        MismatchError if ranks ask for different ones; RuntimeError where ranks share no memory.
+        """
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        mine = None if device is None else torch.zeros(shape, dtype=dtype, device=device)
+        return open_window(self, "window", shape, dtype, mine)
+
+    def window_of(self, tensor: torch.Tensor) -> Window:
+        """A window whose part on this rank is `tensor` itself: contiguous, same shape and dtype on every rank.
+
+        Collective, and its first fence. For ranks in one memory. Raises ValueError if it is not contiguous;
+        MismatchError if ranks differ.
+        """
+        check_tensor("window_of", tensor)
+        if not tensor.is_contiguous():
+            raise ValueError(
+                f"rank {self.rank}: window_of a tensor of strides {tensor.stride()}, which is not contiguous; give "
+                f"tensor.contiguous(), and copy back what you need"
+            )
+        return open_window(self, "window_of", tuple(tensor.shape), tensor.dtype, tensor.detach())
 
     # Labels and time.
 

@@ -101,6 +101,30 @@ class Port(ABC):
     @abstractmethod
     def compute(self, comm: tuple, seconds: float, line: Line) -> None: ...
 
+    def share(
+        self,
+        comm: tuple,
+        members: tuple[int, ...],
+        number: int,
+        shape: tuple[int, ...],
+        dtype: torch.dtype,
+        mine: torch.Tensor | None,
+        call: str,
+    ) -> list[torch.Tensor]:
+        """Every member's part of a new window, in their order, each as a tensor that this rank can reach.
+
+        Collective, an exchange of that `number`. mine: this rank's part if it exists already, a contiguous
+        tensor that holds no graph; None: allocate it, zeros, on `device`.
+        """
+        raise RuntimeError(
+            f"rank {self.rank}: {call} needs memory that all ranks reach, and this world has none; use messages, or "
+            f"world='threads'"
+        )
+
+    def reach(self, kind: str, peer: int, nbytes: int, reduced: bool) -> tuple[float, float] | None:
+        """The virtual (start, end) of a get from, or a put to, `peer`'s memory; None on the wall clock."""
+        return None
+
     def chunk(self, tensor: torch.Tensor) -> tuple[int, int, int]:
         """(buffer, first element, elements) of a view of one of the rank's arguments."""
         count = tensor.numel()

@@ -82,8 +82,14 @@ class RouteClock(PortClock):
     def arrive(self, route: Route, nbytes: int, start: float, reduced: bool) -> tuple[float, float]:
         """(when the message gets the way in, when it is here and reduced)."""
         into = start if start > self.in_free else self.in_free
-        end = into + route.delay + nbytes * max(route.betas)
+        end = self.take_in(route, nbytes, start)
         reduction = nbytes * self.gamma if reduced else 0.0
-        self.in_free = into + route.hold + nbytes * route.betas[-1] + reduction
+        self.in_free += reduction
         self.now = (end if end > self.now else self.now) + reduction
         return into, self.now
+
+    def take_in(self, route: Route, nbytes: int, start: float) -> float:
+        """When a message that started at `start` has arrived; it holds the way in, but not the rank."""
+        into = start if start > self.in_free else self.in_free
+        self.in_free = into + route.hold + nbytes * route.betas[-1]
+        return into + route.delay + nbytes * max(route.betas)

@@ -200,6 +200,40 @@ class SimulatedPort(Port):
         self.waited(call, [], begin, self.clock.now, line)
         return [met[member][0] for member in members]
 
+    def share(
+        self,
+        comm: tuple,
+        members: tuple[int, ...],
+        number: int,
+        shape: tuple[int, ...],
+        dtype: torch.dtype,
+        mine: torch.Tensor | None,
+        call: str,
+    ) -> list[torch.Tensor]:
+        part = torch.zeros(shape, dtype=dtype) if mine is None else mine
+        return self.exchange(comm, members, number, part, call)
+
+    def reach(self, kind: str, peer: int, nbytes: int, reduced: bool) -> tuple[float, float]:
+        """It uses ways that other ranks use too, so whoever's clock is earlier goes first."""
+        world, clock = self.world, self.clock
+        world.check()
+        if peer == self.rank:
+            return clock.locally(nbytes, clock.gamma if reduced else 0.0)
+        while world.starting or (world.heap and world.heap[0][0] < clock.now):
+            world.wake(self, clock.now)
+            world.give_way(self)
+        other = world.ports[peer].clock
+        if kind == "get":
+            route = world.network.route(peer, self.rank)
+            start, _ = other.leave(route, nbytes, clock.now, world.free)
+            clock.arrive(route, nbytes, start, reduced)
+        else:
+            route = world.network.route(self.rank, peer)
+            start, left = clock.leave(route, nbytes, clock.now, world.free)
+            clock.landed = max(clock.landed, other.take_in(route, nbytes, start))
+            clock.now = max(clock.now, left)
+        return start, clock.now
+
     def agree(self, comm: tuple, members: tuple[int, ...], number: int, signature: tuple) -> None:
         world = self.world
         world.check()

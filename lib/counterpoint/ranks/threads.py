@@ -237,6 +237,27 @@ class ThreadPort(Port):
         self.waited(call, [], begin, end, line)
         return [met[member][0] for member in members]
 
+    def share(
+        self,
+        comm: tuple,
+        members: tuple[int, ...],
+        number: int,
+        shape: tuple[int, ...],
+        dtype: torch.dtype,
+        mine: torch.Tensor | None,
+        call: str,
+    ) -> list[torch.Tensor]:
+        part = torch.zeros(shape, dtype=dtype, device=self.device) if mine is None else mine
+        return self.exchange(comm, members, number, part, call)
+
+    def reach(self, kind: str, peer: int, nbytes: int, reduced: bool) -> tuple[float, float] | None:
+        link = self.world.ports[peer].clock.link
+        if link is None:
+            return None
+        if peer == self.rank:
+            return self.clock.locally(nbytes, link.gamma if reduced else 0.0)
+        return self.clock.get(link, nbytes, reduced) if kind == "get" else self.clock.put(link, nbytes)
+
     def agree(self, comm: tuple, members: tuple[int, ...], number: int, signature: tuple) -> None:
         world = self.world
         key = (comm, number)

@@ -27,11 +27,12 @@ class Event(NamedTuple):
     """The other end, numbered in the world; UNKNOWN if there is none."""
     kind: str
     op: str
-    """The reduction of a `reduce`; what a `wait` waited in; the label of a `compute`."""
+    """The reduction of a `reduce`, and of a `get` that reduced; what a `wait` waited in; the label of a `compute`."""
     tag: int
     nbytes: int
     step: int
-    """The port step (one send and one receive fit in a step); 0 for events that take no port."""
+    """The port step (one send and one receive fit in a step; a fence is one, and gets and puts are in the one
+    of the fence that ends them); 0 for events that take no port."""
     start: float
     end: float
     phase: str

@@ -25,7 +25,7 @@ class Totals:
     messages: int
     bytes_total: int
     bytes_busiest: int
-    """Bytes sent by the rank that sent most."""
+    """Bytes sent by the rank that sent most; what others read from it is counted as sent."""
     steps: int
 
 
@@ -108,8 +108,13 @@ class Trace:
         return self.where(kind="send")
 
     @property
+    def transfers(self) -> "Trace":
+        """One event for each time that bytes went from one rank to another: sends, gets and puts."""
+        return self.where(kind=("send", "get", "put"))
+
+    @property
     def steps(self) -> int:
-        """Port steps from the first message to the last (DESIGN: not Lamport time)."""
+        """Port steps from the first message to the last (DESIGN: not Lamport time); a fence is a step."""
         return int(self.step.max(initial=0))
 
     @property
@@ -120,29 +125,31 @@ class Trace:
         return sends.select(~np.isin(sends.message, received))
 
     def byte_matrix(self) -> np.ndarray:
-        """Bytes sent, int64 of shape (ranks, ranks): row sends, column receives."""
+        """Bytes moved, int64 of shape (ranks, ranks): from the row's rank, or its memory, to the column's."""
         matrix = np.zeros((self.ranks, self.ranks), np.int64)
-        sends = self.sends
-        np.add.at(matrix, (sends.rank, sends.peer), sends.nbytes)
+        moves = self.transfers
+        gets = moves.kind == KINDS.index("get")
+        source, dest = np.where(gets, moves.peer, moves.rank), np.where(gets, moves.rank, moves.peer)
+        np.add.at(matrix, (source, dest), moves.nbytes)
         return matrix
 
     def bytes_sent(self) -> np.ndarray:
-        """Bytes sent by each rank, int64 of shape (ranks,)."""
+        """Bytes sent by each rank, or read from it, int64 of shape (ranks,)."""
         return self.byte_matrix().sum(1)
 
     def bytes_received(self) -> np.ndarray:
-        """Bytes sent to each rank, int64 of shape (ranks,)."""
+        """Bytes sent to each rank, written to it, or read by it, int64 of shape (ranks,)."""
         return self.byte_matrix().sum(0)
 
     def totals(self) -> Totals:
         """Messages, bytes and steps: what a `Cost` predicts."""
         sent = self.bytes_sent()
-        return Totals(len(self.sends), int(sent.sum()), int(sent.max(initial=0)), self.steps)
+        return Totals(len(self.transfers), int(sent.sum()), int(sent.max(initial=0)), self.steps)
 
     def by_step(self) -> list["Trace"]:
-        """The messages' sendings, step by step: item s - 1 holds those of step s."""
-        sends = self.sends
-        return [sends.select(sends.step == s) for s in range(1, self.steps + 1)]
+        """The transfers, step by step: item s - 1 holds those of step s."""
+        moves = self.transfers
+        return [moves.select(moves.step == s) for s in range(1, self.steps + 1)]
 
     def waiting(self) -> np.ndarray:
         """Seconds that each rank spent unable to go on, float64 of shape (ranks,)."""
