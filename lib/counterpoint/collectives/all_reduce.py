@@ -4,12 +4,12 @@ from functools import lru_cache
 
 import torch
 
-from counterpoint.collectives import recursive_doubling, ring, star, tree
+from counterpoint.collectives import one_shot, recursive_doubling, ring, star, tree, two_shot
 from counterpoint.collectives.choice import Algorithms, known, quickest
 from counterpoint.models import Link
 from counterpoint.ranks import Comm, check_op, check_tensor, finish
 
-ALGORITHMS: Algorithms = {
+BY_MESSAGES: Algorithms = {
     "star": (star.star_all_reduce, star.cost),
     "tree": (tree.tree_all_reduce, tree.cost),
     "ring": (ring.ring_all_reduce, ring.cost),
@@ -17,13 +17,21 @@ ALGORITHMS: Algorithms = {
 }
 """Each algorithm's function `(comm, x, op)` for a 1-D tensor, and its `cost(p, count, itemsize)`."""
 
+BY_WINDOWS: Algorithms = {
+    "one-shot": (one_shot.one_shot_all_reduce, one_shot.cost),
+    "two-shot": (two_shot.two_shot_all_reduce, two_shot.cost),
+}
+"""The same, for ranks that reach each other's memory."""
+
+ALGORITHMS = BY_MESSAGES | BY_WINDOWS
+
 
 def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str = "auto") -> torch.Tensor:
     """Reduce `tensor` over all ranks, in place; returned. Every rank gets the same bits.
 
     tensor: any shape and strides, same shape and dtype on every rank; views are written through. op: sum,
     avg, product, min, max; and, or, xor on integers and bool. algorithm: "star", "tree", "ring",
-    "recursive_doubling", or "auto" for the one that is cheapest by its cost. Cost: the algorithm's; a tensor
+    "recursive_doubling", "one-shot", "two-shot", or "auto" for the one that is cheapest by its cost. Cost: the algorithm's; a tensor
     that is not contiguous is also copied twice. Raises ValueError for an unknown op or algorithm, or an op that
     the dtype has not, before any message; TypeError for what is no tensor; MismatchError if ranks differ.
     """
@@ -35,7 +43,7 @@ def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str
     comm.agree("all_reduce", tensor.numel(), tensor.dtype, op, algorithm)
     with torch.no_grad(), comm.phase(""):
         whole = tensor.detach()
-        flat = whole.view(-1) if whole.is_contiguous() else whole.flatten()
+        flat = whole.contiguous().view(-1)
         ALGORITHMS[algorithm][0](comm, flat, op)
         finish(flat, op, comm.size)
         if not whole.is_contiguous():
@@ -45,5 +53,5 @@ def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str
 
 @lru_cache(maxsize=1024)
 def cheapest(p: int, count: int, itemsize: int, link: Link | None = None) -> str:
-    """The all-reduce that takes least time on `link` (default: on rank threads); the first of equals."""
-    return quickest(ALGORITHMS, p, count, itemsize, link, fresh={"recursive_doubling": 1})
+    """The all-reduce by messages that takes least time on `link` (default: on rank threads); the first of equals."""
+    return quickest(BY_MESSAGES, p, count, itemsize, link, fresh={"recursive_doubling": 1})

@@ -11,7 +11,7 @@ import torch
 
 from counterpoint.collectives.ring import chunk_sizes
 from counterpoint.models import Cost
-from counterpoint.ranks import Comm, finish
+from counterpoint.ranks import Comm
 
 BLOCK = 128 << 10
 """Bytes that are added up and written before the next ones are read: they stay in the cache meanwhile."""
@@ -28,7 +28,6 @@ def two_shot_all_reduce(comm: Comm, x: torch.Tensor, op: str = "sum") -> torch.T
         total = window.get(torch.empty_like(x[block]), rank, block)
         for source in others:
             window.reduce_from(total, source, op, block)
-        finish(total, op, p)
         window.put(total, rank, block)
         for dest in others:
             window.put(total, dest, block)
