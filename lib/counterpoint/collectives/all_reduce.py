@@ -31,9 +31,10 @@ def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str
 
     tensor: any shape and strides, same shape and dtype on every rank; views are written through. op: sum,
     avg, product, min, max; and, or, xor on integers and bool. algorithm: "star", "tree", "ring",
-    "recursive_doubling", "one-shot", "two-shot", or "auto" for the one that is cheapest by its cost. Cost: the algorithm's; a tensor
-    that is not contiguous is also copied twice. Raises ValueError for an unknown op or algorithm, or an op that
-    the dtype has not, before any message; TypeError for what is no tensor; MismatchError if ranks differ.
+    "recursive_doubling", or, where ranks reach each other's memory, "one-shot", "two-shot"; "auto" for the one
+    that is cheapest by its cost. Cost: the algorithm's; a tensor that is not contiguous is also copied twice.
+    Raises ValueError for an unknown op or algorithm, or an op that the dtype has not, before any message;
+    TypeError for what is no tensor; MismatchError if ranks differ.
     """
     check_tensor("all_reduce", tensor)
     check_op(op, tensor.dtype)
