@@ -8,6 +8,7 @@ from counterpoint.collectives.explain import explain
 from counterpoint.collectives.exscan import exscan
 from counterpoint.collectives.gather import gather
 from counterpoint.collectives.one_shot import one_shot_all_reduce
+from counterpoint.collectives.rabenseifner import rabenseifner_all_reduce
 from counterpoint.collectives.recursive_doubling import recursive_doubling_all_reduce
 from counterpoint.collectives.reduce import reduce
 from counterpoint.collectives.reduce_scatter import reduce_scatter
@@ -20,6 +21,7 @@ from counterpoint.collectives.two_shot import two_shot_all_reduce
 
 __all__ = [
     "ALGORITHMS", "all_gather", "all_reduce", "all_to_all", "broadcast", "cheapest", "explain", "exscan",
-    "gather", "one_shot_all_reduce", "recursive_doubling_all_reduce", "reduce", "reduce_scatter",
-    "ring_all_reduce", "scan", "scatter", "star_all_reduce", "tree_all_reduce", "two_shot_all_reduce",
+    "gather", "one_shot_all_reduce", "rabenseifner_all_reduce", "recursive_doubling_all_reduce", "reduce",
+    "reduce_scatter", "ring_all_reduce", "scan", "scatter", "star_all_reduce", "tree_all_reduce",
+    "two_shot_all_reduce",
 ]  # fmt: skip

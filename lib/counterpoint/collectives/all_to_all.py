@@ -2,7 +2,7 @@
 
 In step s everyone sends to the rank s above and receives from the rank s below: each step uses every way out and
 every way in just once. Cost: p-1 steps, p(p-1) messages; each rank sends (p-1)/p of its input.
-Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.6 (pairwise exchange, for any p).
+Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section "All-to-All" (pairwise exchange).
 """
 
 from functools import lru_cache
@@ -83,7 +83,7 @@ ALGORITHMS: Algorithms = {
 @lru_cache(maxsize=1024)
 def cheapest(p: int, count: int, itemsize: int, link: Link | None = None) -> str:
     """The all-to-all (of equal pieces) that takes least time on `link` (default: on rank threads); ties: pairwise."""
-    return quickest(ALGORITHMS, p, count, itemsize, link, fresh={"bruck": 3})
+    return quickest(ALGORITHMS, p, count, itemsize, link, fresh={"bruck": 5})
 
 
 def _pieces(comm: Comm, output: Pieces, input: Pieces) -> tuple[list[torch.Tensor], list[torch.Tensor]]:

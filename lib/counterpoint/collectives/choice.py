@@ -20,7 +20,7 @@ def known(call: str, name: object, names: Iterable[str]) -> str:
 
 
 def quickest(
-    among: Algorithms, p: int, count: int, itemsize: int, link: Link | None, fresh: Mapping[str, int]
+    among: Algorithms, p: int, count: int, itemsize: int, link: Link | None, fresh: Mapping[str, float]
 ) -> str:
     """The algorithm that takes least time on `link` (None: on rank threads); the first of equals.
 

@@ -4,7 +4,7 @@ Everyone passes its vector one rank up; then ranks 1 ... p-1 scan what they got.
 gets the op's identity: 0 for a sum. The exscan of counts says where each rank's part begins.
 Cost: 1 + ceil(lg (p-1)) steps, of which the first adds nothing.
 Source: MPI 4.1, section 6.11.2 (MPI_Exscan, which leaves rank 0 undefined); Blelloch, "Prefix sums and their
-applications", 1990, section 1.2 (prescan, which begins with the identity).
+applications", 1990 (prescan, which begins with the identity).
 """
 
 import torch

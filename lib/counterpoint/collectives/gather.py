@@ -3,7 +3,7 @@
 The reduce tree, but what comes in is kept, not added: in round k a rank whose number (counted from the root) has
 bit k as its lowest set bit sends all it has to the rank without that bit.
 Cost: ceil(lg p) steps, p-1 messages; the root receives (p-1)/p of the whole, nobody else more than half.
-Source: Chan et al., CCPE 19, 2007, section 4.1 (minimum spanning tree gather).
+Source: Chan, Heimlich, Purkayastha, van de Geijn, CCPE 19, 2007 (minimum-spanning-tree gather).
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 Whoever has the vector keeps sending it, as fast as the gap lets it, each time to the rank that could not get it
 earlier from anybody else. Where messages may follow each other closely (g well below L + 2o) the tree is broader
 than the binomial one. Cost: p-1 messages; the time is that of `optimal_broadcast`'s last message.
-Source: Karp, Sahay, Santos, Schauser, "Optimal broadcast and summation in the LogP model", SPAA 1993, section 2.
+Source: Karp, Sahay, Santos, Schauser, "Optimal broadcast and summation in the LogP model", SPAA 1993.
 """
 
 from collections import Counter

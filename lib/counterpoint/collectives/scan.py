@@ -3,8 +3,7 @@
 In each round every rank passes its sum to the rank `distance` above, and adds what comes from below: the sums
 grow downwards, twice as long each time (Hillis and Steele's scan, with ranks for processors).
 Cost: ceil(lg p) steps; rank 0 sends n in each of them, a rank at the top in none.
-Source: Hillis and Steele, "Data parallel algorithms", CACM 29(12), 1986, section "sum of an array of numbers"
-(partial sums).
+Source: Hillis and Steele, "Data parallel algorithms", CACM 29(12), 1986, section "All partial sums of an array".
 """
 
 import torch

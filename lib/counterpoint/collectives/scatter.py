@@ -2,7 +2,7 @@
 
 The gather tree, backwards: the root sends the pieces of the farther half to the rank half-way round, and both go
 on in their halves. Cost: ceil(lg p) steps, p-1 messages; the root sends (p-1)/p of the whole.
-Source: Chan et al., CCPE 19, 2007, section 4.1 (minimum spanning tree scatter).
+Source: Chan, Heimlich, Purkayastha, van de Geijn, CCPE 19, 2007 (minimum-spanning-tree scatter).
 """
 
 from collections.abc import Sequence

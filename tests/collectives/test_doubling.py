@@ -1,46 +1,60 @@
-"""Recursive doubling: one tree of additions, in the order of ranks, on all ranks; what makes the bits the same."""
+"""Recursive doubling and Rabenseifner's all-reduce: one tree of additions, in the order of ranks, on all ranks."""
 
 import pytest
 import torch
 
 from counterpoint.collectives import ALGORITHMS, all_reduce, explain, recursive_doubling_all_reduce
-from counterpoint.collectives.recursive_doubling import fold
+from counterpoint.collectives.fold import folded, unfolded
 from counterpoint.ranks import launch, ops
 
-COST = ALGORITHMS["recursive_doubling"][1]
+DOUBLING = ["recursive_doubling", "rabenseifner"]
 
 
-def assert_contract(world, p, algorithm=recursive_doubling_all_reduce):
+def assert_contract(world, p, name, algorithm=None):
+    function, cost = ALGORITHMS[name]
     for count in {0, 1, p + 1, 100}:
         data = world.vectors(p, count)
-        run = world.run(algorithm, data)
+        run = world.run(algorithm or function, data)
         assert all(torch.equal(own, sum(data)) for (own,) in run.args), (p, count)
-        world.assert_cost(run, COST(p, count, 4))
+        world.assert_cost(run, cost(p, count, 4))
 
 
-def test_it_costs_what_it_says_for_every_p(world):
+@pytest.mark.parametrize("name", DOUBLING)
+def test_it_costs_what_it_says_for_every_p(world, name):
     for p in world.sizes:
-        assert_contract(world, p)
+        assert_contract(world, p, name)
 
 
 @pytest.mark.parametrize(
-    "p, power, extra", [(1, 1, 0), (2, 2, 0), (3, 2, 1), (7, 4, 3), (8, 8, 0), (9, 8, 1)]
+    "p, power, pairs", [(1, 1, 0), (2, 2, 0), (3, 2, 1), (7, 4, 3), (8, 8, 0), (9, 8, 1)]
 )
-def test_the_fold_leaves_a_power_of_two(p, power, extra):
-    assert fold(p) == (power, extra)
-    assert COST(p, 10, 4).steps == power.bit_length() - 1 + (2 if extra else 0)
+def test_the_fold_leaves_a_power_of_two(p, power, pairs):
+    assert folded(p) == (power, pairs)
+    assert ALGORITHMS["recursive_doubling"][1](p, 10, 4).steps == power.bit_length() - 1 + (2 if pairs else 0)
+    assert ALGORITHMS["rabenseifner"][1](p, 10, 4).steps == 2 * (power.bit_length() - 1) + (2 if pairs else 0)
+
+
+def test_the_last_ranks_are_folded_the_upper_of_each_pair_into_the_lower():
+    assert [unfolded(number, 7) for number in range(4)] == [0, 1, 3, 5]
+    assert [unfolded(number, 8) for number in range(8)] == list(range(8))
+
+
+def test_rabenseifner_sends_the_rings_bytes_in_the_trees_steps():
+    for p in (2, 4, 8, 16, 1024):
+        ring, tree, ours = (ALGORITHMS[name][1](p, 100 * p, 4) for name in ("ring", "tree", "rabenseifner"))
+        assert ours.bytes_busiest == ring.bytes_busiest and ours.bytes_total == ring.bytes_total
+        assert ours.steps == tree.steps
 
 
 def no_unfold(comm, x):
     """The folded ranks never hear of the sum."""
-    power, _ = fold(comm.size)
+    power, _ = folded(comm.size)
     if comm.rank < power and comm.rank + power < comm.size:
         comm.recv_reduce(x, comm.rank + power)
     elif comm.rank >= power:
         comm.send(x, comm.rank - power)
         return
-    everyone = comm.group(range(power))
-    ALGORITHMS["recursive_doubling"][0](everyone, x)
+    recursive_doubling_all_reduce(comm.group(range(power)), x)
 
 
 def one_round_too_few(comm, x):
@@ -52,9 +66,10 @@ def one_round_too_few(comm, x):
 
 
 @pytest.mark.parametrize("planted, p", [(no_unfold, 3), (one_round_too_few, 4), (ALGORITHMS["tree"][0], 4)])
-def test_the_contract_refuses_planted_mistakes(fast_world, planted, p):
+@pytest.mark.parametrize("name", DOUBLING)
+def test_the_contract_refuses_planted_mistakes(fast_world, name, planted, p):
     with pytest.raises(AssertionError):
-        assert_contract(fast_world, p, planted)
+        assert_contract(fast_world, p, name, planted)
 
 
 def append(first, second, *, out):
@@ -63,7 +78,7 @@ def append(first, second, *, out):
     return out.copy_(first * 10 ** places.long() + second)
 
 
-@pytest.mark.parametrize("name", ["recursive_doubling", "tree", "star"])
+@pytest.mark.parametrize("name", [*DOUBLING, "tree", "star"])
 def test_operands_stand_in_the_order_of_ranks(fast_world, name, monkeypatch):
     monkeypatch.setitem(ops._APPLY, "sum", append)
     for p in range(1, 10):
@@ -84,11 +99,24 @@ def bits(p):
 
 
 @pytest.mark.parametrize("op", ["sum", "product", "min", "max"])
-def test_every_rank_gets_the_same_bits_even_of_zeros_and_nans(fast_world, op):
+@pytest.mark.parametrize("name", DOUBLING)
+def test_every_rank_gets_the_same_bits_even_of_zeros_and_nans(fast_world, name, op):
     for p in fast_world.sizes:
-        run = fast_world.run(lambda comm, x: all_reduce(comm, x, op, "recursive_doubling"), bits(p))
+        run = fast_world.run(lambda comm, x: all_reduce(comm, x, op, name), bits(p))
         first, *others = (own.view(torch.int32) for (own,) in run.args)
         assert all(torch.equal(first, other) for other in others), p
+
+
+def test_both_add_in_the_same_tree_so_they_round_alike():
+    """And unlike the star, which adds rank after rank."""
+    for p in (3, 7, 8, 16):
+        numbers = [data[20:] for data in bits(p)]
+        doubling, halving, star = (
+            launch(lambda comm, x, n=name: all_reduce(comm, x, "sum", n), per_rank=numbers).results[0]
+            for name in [*DOUBLING, "star"]
+        )
+        assert torch.equal(doubling, halving)
+        assert p == 3 or not torch.equal(doubling, star)
 
 
 def test_bits_differ_where_each_rank_puts_its_own_operand_first():
@@ -105,8 +133,9 @@ def test_bits_differ_where_each_rank_puts_its_own_operand_first():
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 5, 8, 9])
-def test_explain_finds_everyone_once_in_every_cell(p):
-    seen = explain(recursive_doubling_all_reduce, p)
+@pytest.mark.parametrize("name", DOUBLING)
+def test_explain_finds_everyone_once_in_every_cell(name, p):
+    seen = explain(ALGORITHMS[name][0], p)
     assert seen.error is None and seen.exact
     assert all((final == 1).all() for final in seen.final)
 
