@@ -100,12 +100,12 @@ class ProcessPort(Port):
         station, line = self.station, caller_line()
         begin, where = self.seconds(), (self._number(comm), number)
         station.check()
-        self._carry(members[0], station.meet, where[0], members, number, value)
+        self._carry(members[0], station.meetings.come, where[0], members, number, value)
         blocked = Blocked(self, call, (), (), members, line)
         blocked.meeting = where
-        self._await(blocked, lambda: where in station.replies)
+        self._await(blocked, lambda: where in station.meetings.replies)
         self.waited(call, [], begin, self.seconds(), line)
-        return station.replies.pop(where)
+        return station.meetings.replies.pop(where)
 
     def agree(self, comm: tuple, members: tuple[int, ...], number: int, signature: tuple) -> None:
         station = self.station

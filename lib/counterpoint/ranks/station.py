@@ -15,15 +15,13 @@ from typing import Any
 import torch
 from torch.distributed.distributed_c10d import PrefixStore, Store
 
-from counterpoint.ranks.arrival import DTYPES, MESSAGE, Arrival, header_of_meeting, header_of_message, put
+from counterpoint.ranks.arrival import DTYPES, MESSAGE, Arrival, header_of_message, put
 from counterpoint.ranks.board import Board
 from counterpoint.ranks.errors import CommError, RankFailed, RankStopped
 from counterpoint.ranks.matching import misfit, store
+from counterpoint.ranks.meetings import Meetings
 from counterpoint.ranks.request import Request
-from counterpoint.ranks.wire import Moving, Wire, flat_bytes
-
-INLINE = 16384
-"""Bytes: larger messages travel apart from their packets, also where the eager limit is higher."""
+from counterpoint.ranks.wire import INLINE, Wire, flat_bytes
 
 BLAME = 1.0
 """Seconds that a rank whose connection broke waits for a better explanation than that its peer is gone."""
@@ -45,12 +43,9 @@ class Station:
         self.closing = False
         self.posted: dict[tuple, deque[Request]] = {}
         self.arrived: dict[tuple, deque[Arrival]] = {}
-        self.meetings: dict[tuple[int, int], dict[int, Any]] = {}
-        """At their first member's: what those have brought who came."""
-        self.replies: dict[tuple[int, int], list[Any]] = {}
-        self.told: list[Moving] = []
+        self.meetings = Meetings(self)
         self.sent, self.read, self.payloads = [0] * size, [0] * size, [0] * size
-        self.wire = Wire(PrefixStore("wire", store), rank, size, INLINE, host)
+        self.wire = Wire(PrefixStore("wire", store), rank, size, host)
         self.postmen = [
             threading.Thread(target=self._postman, args=(peer,), name=f"postman of {peer}", daemon=True)
             for peer in range(size)
@@ -97,13 +92,6 @@ class Station:
         state = self.board.state(request.peer)
         number, packets = request.key
         return state.read[self.rank] >= packets and (self.rank, number) not in state.unmatched
-
-    def meet(self, comm: int, members: tuple[int, ...], number: int, value: Any) -> None:
-        """Bring `value` to the meeting's host, the first member; the host keeps its own."""
-        if members[0] == self.rank:
-            self._bring(comm, members, number, self.rank, value)
-        else:
-            self._tell(members[0], comm, number, (members, value))
 
     def sleep(self, come: Any) -> None:
         """Return when `come()` holds; raise what ended the run, if it ends before."""
@@ -204,49 +192,12 @@ class Station:
                 self._deliver(Arrival(peer, header, eager))
         else:
             text = body[:count] if number < 0 else self._fetch(peer, count, number)
-            value = pickle.loads(text.numpy().tobytes())
-            if isinstance(value, list):
-                with self.lock:
-                    self.read[peer] += 1
-                    self.replies[header[1], header[2]] = value
-                    self._wake()
-            else:
-                self._bring(header[1], value[0], header[2], peer, value[1])
+            self.meetings.heard(peer, header[1], header[2], pickle.loads(text.numpy().tobytes()))
 
     def _fetch(self, peer: int, nbytes: int, number: int) -> torch.Tensor:
         memory = torch.empty(nbytes, dtype=torch.uint8)
         self.wire.take(peer, memory, number).wait()
         return memory
-
-    def _bring(self, comm: int, members: tuple[int, ...], number: int, rank: int, value: Any) -> None:
-        """At the host: `rank` has come to a meeting. When all have, everyone gets what all have brought."""
-        with self.lock:
-            if rank != self.rank:
-                self.read[rank] += 1
-            met = self.meetings.setdefault((comm, number), {})
-            met[rank] = value
-            if len(met) < len(members):
-                return
-            del self.meetings[comm, number]
-            values = [met[member] for member in members]
-        for member in members[1:]:
-            self._tell(member, comm, number, values)
-        with self.lock:
-            self.replies[comm, number] = values
-            self._wake()
-
-    def _tell(self, peer: int, comm: int, number: int, value: Any) -> None:
-        """Send a value to `peer`'s station."""
-        text = torch.frombuffer(bytearray(pickle.dumps(value)), dtype=torch.uint8)
-        inline = text.numel() <= INLINE
-        with self.lock:
-            payload = -1 if inline else self.payloads[peer]
-            self.payloads[peer] += not inline
-            self.sent[peer] += 1
-        header = header_of_meeting(comm, number, payload, text.numel())
-        self.wire.post(peer, header, text if inline else None)
-        if not inline:
-            self.told.append(self.wire.give(peer, text, payload))
 
     # Needing the lock.
 
@@ -277,9 +228,9 @@ class Station:
             direct = target.is_contiguous() and not request.op and not target.is_inference()
             room = flat_bytes(target) if direct else torch.empty(request.nbytes, dtype=torch.uint8)
             request.link = self.wire.take(arrival.source, room, arrival.number), direct
-        self._wake()
+        self.wake()
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
         if self.sleeping is not None and self.sleeping():
             self.sleeping = None
             self.gate.release()

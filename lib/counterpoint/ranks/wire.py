@@ -20,6 +20,9 @@ HEADER = 12
 FOR_EVER = timedelta(days=3650)
 PACKET_TAG, BREAKING_TAG, FIRST_PAYLOAD_TAG = 0, 1, 2
 
+INLINE = 16384
+"""Bytes: larger messages travel apart from their packets, also where the eager limit is higher."""
+
 OUTSTANDING = 256
 """Packets to one peer that may be on their way before the sender waits for the oldest."""
 
@@ -27,12 +30,12 @@ OUTSTANDING = 256
 class Wire:
     """One process's ends of the connections to all others; made by all ranks together.
 
-    `inline`: bytes that a packet can carry. host: this process's own address, if the others are on one host.
+    host: this process's own address, if the others are on one host.
     Every call raises RuntimeError once the connection it needs is gone.
     """
 
-    def __init__(self, store: Store, rank: int, size: int, inline: int, host: str | None) -> None:
-        self.rank, self.size, self.inline = rank, size, inline
+    def __init__(self, store: Store, rank: int, size: int, host: str | None) -> None:
+        self.rank, self.size = rank, size
         gloo: Any = ProcessGroupGloo
         options = gloo._Options()
         options._devices = [_device(gloo, host)]
@@ -42,7 +45,7 @@ class Wire:
         self.lock = threading.Lock()
 
     def post(self, peer: int, header: tuple[int, ...], body: torch.Tensor | None = None) -> None:
-        """Send a packet; returns at once, `body` (uint8, at most `inline` long) may then be changed."""
+        """Send a packet; returns at once, `body` (uint8, at most INLINE long) may then be changed."""
         count = 0 if body is None else body.numel()
         packet = torch.empty(8 * HEADER + count, dtype=torch.uint8)
         packet[: 8 * HEADER].view(torch.int64).numpy()[:] = header
@@ -62,7 +65,7 @@ class Wire:
 
     def room(self) -> torch.Tensor:
         """Memory for any packet."""
-        return torch.empty(8 * HEADER + self.inline, dtype=torch.uint8)
+        return torch.empty(8 * HEADER + INLINE, dtype=torch.uint8)
 
     def give(self, peer: int, payload: torch.Tensor, number: int) -> "Moving":
         """Post a payload (uint8, contiguous), the pair's `number`-th; leave it alone until it has moved."""
