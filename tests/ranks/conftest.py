@@ -12,9 +12,13 @@ WORLDS = {
     "threads": launch,
     "simulated": partial(launch, world="simulated"),
     "processes": partial(launch, world="processes"),
+    "lanes": partial(launch, world="processes", backend="lanes"),
+    "nccl": lambda *given, **named: on_cpu(launch, *given, world="processes", backend="nccl", **named),
     "cuda": lambda *given, **named: on_cpu(launch, *given, device="cuda", **named),
 }
-"""Each substrate's `launch`."""
+"""Each substrate's `launch`. "lanes" is the way of nccl, carried by gloo."""
+
+GPU = ("cuda", "nccl")
 
 
 def on_cpu(launch, *given, **named):
@@ -31,7 +35,7 @@ def _moved(value):
 
 
 @pytest.fixture(
-    params=[pytest.param(name, marks=[pytest.mark.gpu] if name == "cuda" else []) for name in sorted(WORLDS)]
+    params=[pytest.param(name, marks=[pytest.mark.gpu] if name in GPU else []) for name in sorted(WORLDS)]
 )
 def world(request):
     """launch, on one substrate. No test may leave a thread behind."""

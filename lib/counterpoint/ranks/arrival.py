@@ -8,20 +8,25 @@ from counterpoint.ranks.matching import store
 from counterpoint.ranks.request import Request
 from counterpoint.ranks.wire import HEADER
 
-MESSAGE, MEET = 1, 2
-"""Kinds of packet: a message between ranks; something for a meeting (a barrier, a split)."""
+MESSAGE, MEET, ASK = 1, 2, 3
+"""Kinds of packet: a message between ranks; something for a meeting (a barrier, a split); a request for a
+payload that travels on a lane."""
 
 DTYPES = sorted((v for v in vars(torch).values() if isinstance(v, torch.dtype)), key=str)
 _CODE = {dtype: code for code, dtype in enumerate(DTYPES)}
 
 
-def header_of_message(request: Request, comm: int, number: int) -> tuple[int, ...]:
-    """number: that of the payload, -1 if the bytes come with the packet."""
+def header_of_message(request: Request, comm: int, number: int, lane: bool = False) -> tuple[int, ...]:
+    """number: that of the payload, -1 if the bytes come with the packet. lane: whether it travels on one."""
     tensor = request.tensor
     return _padded((
         MESSAGE, comm, request.tag, tensor.numel(), _CODE[tensor.dtype], int(request.synchronous), number,
-        request.message, request.step,
+        request.message, request.step, 0, int(lane),
     ))  # fmt: skip
+
+
+def header_of_asking(number: int) -> tuple[int, ...]:
+    return _padded((ASK, 0, 0, 0, 0, 0, number))
 
 
 def header_of_meeting(comm: int, meeting: int, number: int, nbytes: int) -> tuple[int, ...]:
@@ -37,13 +42,18 @@ class Arrival:
     """A message that has been announced: as much of its sender's request as the receiver needs."""
 
     __slots__ = (
-        "body", "comm", "count", "dtype", "link", "message", "number", "ready", "sender", "source", "step",
+        "body", "comm", "count", "dtype", "lane", "link", "message", "number", "ready", "sender", "source", "step",
         "synchronous", "tag",
     )  # fmt: skip
 
     def __init__(self, source: int, header: Sequence[int], body: torch.Tensor | None) -> None:
         _, self.comm, self.tag, self.count, code, flag, self.number, self.message, self.step, *_ = header
-        self.source, self.dtype, self.synchronous = source, DTYPES[code], bool(flag)
+        self.source, self.dtype, self.synchronous, self.lane = (
+            source,
+            DTYPES[code],
+            bool(flag),
+            bool(header[10]),
+        )
         self.body = body
         """Its bytes, if they came with it."""
         self.sender: Request | None = None
@@ -53,7 +63,8 @@ class Arrival:
 
 def put(request: Request, data: torch.Tensor) -> None:
     """Store a message's bytes in the receive's tensor; it is complete."""
-    incoming = data.view(request.tensor.dtype) if data.numel() else request.tensor.new_empty(0)
+    target = request.tensor
+    incoming = data.view(target.dtype).to(target.device) if data.numel() else target.new_empty(0)
     store(request.tensor, incoming, request.op)
     request.end = request.port.seconds()
     request.done = True

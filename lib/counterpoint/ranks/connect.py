@@ -24,9 +24,11 @@ from torch.distributed.rendezvous import rendezvous
 from counterpoint.ranks.clock import PortClock
 from counterpoint.ranks.comm import Comm
 from counterpoint.ranks.errors import CommError
+from counterpoint.ranks.lanes import check_backend, lanes_for
 from counterpoint.ranks.plan import close_rows, what_ended_it
 from counterpoint.ranks.process_port import ProcessPort
 from counterpoint.ranks.station import Station
+from counterpoint.ranks.streams import Streams
 from counterpoint.ranks.watch import Watch
 from counterpoint.trace import Recorder, Trace
 
@@ -34,22 +36,29 @@ PINGS = 10
 """Round trips by which a rank learns rank 0's clock; the fastest counts."""
 
 
-def connect(*, eager_limit: int = 8192, trace: bool = False) -> Comm:
+def connect(*, backend: str = "gloo", eager_limit: int = 8192, trace: bool = False) -> Comm:
     """This process's `Comm` of all the processes that torchrun started; they talk over gloo.
 
     Every process calls it. If torch.distributed is initialised already, its ranks and its store are used;
-    its process groups are left alone. eager_limit: as in `launch`. trace: record, for `disconnect` to gather.
+    its process groups are left alone. backend: "nccl" if
+    tensors on GPUs travel too; then each process has the GPU of its number on its host, `comm.device`, and a stream of
+    its own as the current one. eager_limit: as in `launch`. trace: record, for `disconnect` to gather.
     GLOO_SOCKET_IFNAME names the network interface where there are several. When the program ends without
     `disconnect`, that is done for it; when it ends with an exception, the other ranks get RankFailed.
 
     A process that has ended is an error on every rank that waits for it within about a second, one that hangs
     or cannot be reached within 11 s (`watch.SILENCE`). Raises ValueError outside torchrun.
     """
+    check_backend("connect", backend)
     store, rank, size, host = _world()
     number = store.add(f"counterpoint/connections of {rank}", 1)
     store = PrefixStore(f"counterpoint/{number}", store)
     station = Station(store, rank, size, eager_limit, host)
+    station.lanes = lanes = lanes_for(backend, station, store, host, int(os.environ.get("LOCAL_RANK", rank)))
     port = ProcessPort(station, None, time.perf_counter())
+    if lanes is not None and lanes.device.type == "cuda":
+        port.device, port.streams = lanes.device, Streams(lanes.device)
+        port.streams.__enter__()  # until the process ends
     comm = Comm(port, tuple(range(size)), ())
     watch = Watch(port)
     comm.barrier()  # every rank has put up a first notice

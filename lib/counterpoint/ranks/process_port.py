@@ -13,6 +13,7 @@ from counterpoint.ranks.matching import store
 from counterpoint.ranks.port import Port, caller_line
 from counterpoint.ranks.request import UNKNOWN_CHUNK, Request
 from counterpoint.ranks.station import Station, number_of
+from counterpoint.ranks.streams import Streams
 from counterpoint.trace import Line, Recorder
 
 OTHERS = 2.0
@@ -28,6 +29,7 @@ class ProcessPort(Port):
     def __init__(self, station: Station, recorder: Recorder | None, began: float) -> None:
         super().__init__(station.rank, recorder, None, None)
         self.station, self.began = station, began
+        self.streams: Streams | None = None
         self.mark = 0
         """Changes whenever the rank begins or ends a wait."""
         self.numbers: dict[tuple, int] = {}
@@ -38,12 +40,14 @@ class ProcessPort(Port):
         return time.perf_counter() - self.began
 
     def isend(self, comm: tuple, tensor: torch.Tensor, dest: int, tag: int, call: str) -> Request:
-        tensor = _sendable(self.rank, tensor)
+        tensor = self._carried(tensor)
         send = Request(self, call, comm, dest, tag, tensor, caller_line())
         station = self.station
         station.check()
         send.synchronous = send.nbytes >= station.eager_limit
         self.posted_send(send)
+        if self.streams is not None:
+            self.streams.posted(send)
         self._carry(dest, station.send, send, self._number(comm))
         if not send.synchronous:
             send.start = send.end = self.seconds()
@@ -53,10 +57,12 @@ class ProcessPort(Port):
     def irecv(
         self, comm: tuple, tensor: torch.Tensor, source: int, tag: int, call: str, op: str = ""
     ) -> Request:
-        tensor = _sendable(self.rank, tensor)
+        tensor = self._carried(tensor)
         receive = Request(self, call, comm, source, tag, tensor, caller_line(), op)
         self.station.check()
         self.posted_receive(receive)
+        if self.streams is not None:
+            self.streams.posted(receive)
         self._carry(source, self.station.receive, receive, self._number(comm))
         return receive
 
@@ -67,7 +73,7 @@ class ProcessPort(Port):
             begin = self.seconds()
             self._await(
                 Blocked(self, call, requests, line=line),
-                lambda: all(r.done or r.match is not None or r.link is not None for r in pending),
+                lambda: all(r.done or _there(r) for r in pending),
                 pending,
             )
             ends = max(begin, max(r.start for r in requests))
@@ -76,6 +82,8 @@ class ProcessPort(Port):
                 self.send_waits.append((len(self.recorder.rows[self.rank]) - 1, pending[-1].message))
         for request in requests:
             if not request.observed:
+                if self.streams is not None:
+                    self.streams.observed(request)
                 self.observed(request)
 
     def test(self, request: Request) -> bool:
@@ -87,8 +95,10 @@ class ProcessPort(Port):
                 taken = request.done or request.link is not None
             if not taken or (not request.done and not self._carry(request.peer, station.taken, request)):
                 return False
-        elif not request.done and request.match is None:
-            return False
+        elif not request.done:
+            if request.match is None:
+                return False
+            station.sleep(lambda: _there(request))
         self._finish(request)
         if not request.observed:
             self.observed(request)
@@ -177,9 +187,11 @@ class ProcessPort(Port):
         else:
             moving, direct = request.link
             self._carry(request.peer, moving.wait)
+            if self.streams is not None:
+                self.streams.observed(request)
             if not direct:
                 target = request.tensor
-                store(target, moving.memory.view(target.dtype), request.op)
+                store(target, moving.memory.view(target.dtype).to(target.device), request.op)
             request.end = self.seconds()
         request.done = True
 
@@ -193,6 +205,18 @@ class ProcessPort(Port):
             self.station.check()
             raise
 
+    def _carried(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The tensor without its graph. Raises ValueError for one that cannot be carried."""
+        lanes = self.station.lanes
+        host = tensor.device.type == "cpu" or (lanes is not None and lanes.carries(tensor))
+        if not host or tensor.layout != torch.strided:
+            raise ValueError(
+                f"rank {self.rank}: these processes carry dense tensors of the CPU (with backend='nccl' of GPUs too), "
+                f"not one on {tensor.device} with layout {tensor.layout}; move it with .cpu(), or, for phantom "
+                f"tensors, use world='simulated'"
+            )
+        return tensor.detach() if tensor.requires_grad else tensor
+
     def _number(self, comm: tuple) -> int:
         number = self.numbers.get(comm)
         if number is None:
@@ -200,11 +224,6 @@ class ProcessPort(Port):
         return number
 
 
-def _sendable(rank: int, tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor without its graph; it must have data here, since that is what travels."""
-    if tensor.device.type != "cpu" or tensor.layout != torch.strided:
-        raise ValueError(
-            f"rank {rank}: processes over gloo carry dense tensors of the CPU, not one on {tensor.device} with layout "
-            f"{tensor.layout}; move it with .cpu(), or, for phantom tensors, use world='simulated'"
-        )
-    return tensor.detach() if tensor.requires_grad else tensor
+def _there(request: Request) -> bool:
+    """Whether a request waits for nobody any more: its data is moving, or has moved."""
+    return request.link is not None or (request.match is not None and not request.lane)

@@ -19,6 +19,7 @@ from typing import Any
 from counterpoint.pipes import frames, pickles
 from counterpoint.ranks.board import Board
 from counterpoint.ranks.errors import CommError, LaunchTimeout, RankFailed
+from counterpoint.ranks.lanes import check_backend
 from counterpoint.ranks.notices import Notices
 from counterpoint.ranks.nursery import NURSERY, kill
 from counterpoint.ranks.plan import Outcome, Plan, late
@@ -67,18 +68,20 @@ class _Child:
 
 
 def run(plan: Plan) -> Outcome:
-    """Run the plan's function on processes over gloo. Options: backend="gloo"."""
+    """Run the plan's function on processes. Options: backend="gloo", or "nccl" for tensors on GPUs.
+
+    With nccl each rank has a GPU of its own, and its arguments lie there; tensors of the CPU travel by gloo.
+    """
     options = dict(plan.options)
     backend = options.pop("backend", "gloo")
     if options:
         raise TypeError(f"launch: the processes world has no option {sorted(options)[0]!r}")
-    if backend != "gloo":
-        raise ValueError(f"launch: no backend {backend!r} for world='processes'; there is gloo")
+    check_backend("launch", backend)
     if plan.network is not None:
         raise ValueError("launch: processes keep the wall clock; network= is for threads and the simulator")
     if plan.sampler is not None:
         raise ValueError("launch: sampler= watches ranks of this process; use world='threads'")
-    attendant = _Attendant(plan)
+    attendant = _Attendant(plan, backend)
     try:
         attendant.start()
         error = attendant.attend()
@@ -96,8 +99,8 @@ def run(plan: Plan) -> Outcome:
 class _Attendant:
     """Looks after the processes of one run."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.notices = plan, Notices()
+    def __init__(self, plan: Plan, backend: str) -> None:
+        self.plan, self.backend, self.notices = plan, backend, Notices()
         self.board = Board(self.notices, plan.ranks)
         self.children: list[_Child] = []
         self.mail: queue.SimpleQueue = queue.SimpleQueue()
@@ -109,7 +112,7 @@ class _Attendant:
         """Fork the ranks and give each its task."""
         plan = self.plan
         common = {
-            "size": plan.ranks, "eager_limit": plan.eager_limit,
+            "size": plan.ranks, "backend": self.backend, "eager_limit": plan.eager_limit,
             "trace": plan.trace, "path": list(sys.path), "folder": os.getcwd(), "sources": _cells(),
             "state": ThreadState(plan.ranks), "function": _pickled(plan.function, "the function"),
         }  # fmt: skip

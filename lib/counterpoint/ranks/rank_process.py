@@ -13,17 +13,20 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from counterpoint.pipes import frames, pickles
-from counterpoint.ranks.arguments import buffers_of
+from counterpoint.ranks.arguments import buffers_of, copied
 from counterpoint.ranks.comm import Comm
 from counterpoint.ranks.errors import RankStopped, portable
+from counterpoint.ranks.lanes import lanes_for
 from counterpoint.ranks.notices import KernelStore
 from counterpoint.ranks.output import Prefixed
 from counterpoint.ranks.plan import close_rows, what_ended_it
 from counterpoint.ranks.process_port import ProcessPort
 from counterpoint.ranks.station import Station
+from counterpoint.ranks.streams import Streams
 from counterpoint.ranks.watch import Watch
 from counterpoint.trace import Recorder
 
@@ -73,8 +76,13 @@ class _Run:
     def go(self) -> None:
         task = self.task
         self.station = Station(self.store, self.rank, self.size, task["eager_limit"], "127.0.0.1")
+        lanes = lanes_for(task["backend"], self.station, self.store, "127.0.0.1", self.rank)
+        self.station.lanes = lanes
         self.recorder = Recorder(self.size) if task["trace"] else None
         self.port = ProcessPort(self.station, self.recorder, time.perf_counter())
+        if lanes is not None and lanes.device.type == "cuda":
+            self.port.device, self.port.streams = lanes.device, Streams(lanes.device)
+            self.arguments = copied(self.arguments, lanes.device)
         self.port.buffers = buffers_of(self.arguments)
         watch = Watch(self.port)
         self.send("ready", None)
@@ -90,7 +98,8 @@ class _Run:
     def work(self) -> Any:
         state = self.task["state"]
         try:
-            with state, Prefixed(self.rank, lambda text: self.send("print", text)):
+            printing = Prefixed(self.rank, lambda text: self.send("print", text))
+            with state, printing, self.port.streams or nullcontext():
                 return self.function(Comm(self.port, tuple(range(self.size)), ()), *self.arguments)
         except RankStopped:
             return None

@@ -16,7 +16,7 @@ class Request:
     """What `isend` and `irecv` return. Until it is complete, leave its tensor alone."""
 
     __slots__ = (
-        "call", "chunk", "comm", "done", "end", "event", "key", "line", "link", "match", "message", "nbytes",
+        "call", "chunk", "comm", "done", "end", "event", "key", "lane", "line", "link", "match", "message", "nbytes",
         "observed", "op", "peer", "phase", "port", "ready", "row", "start", "step", "synchronous",
         "tag", "tensor",
     )  # fmt: skip
@@ -42,6 +42,7 @@ class Request:
         self.ready = self.start = self.end = 0.0
         self.event: Any = None  # on CUDA: what a stream must wait for before the tensor is touched
         self.key: Any = None
+        self.lane = False  # between processes: whether the data travels on a lane (see lanes.py)
         self.link: Any = None  # what the world's clock needs to know of the way
         self.chunk: tuple[int, int, int] = UNKNOWN_CHUNK
         self.message: Any = None

@@ -15,9 +15,10 @@ from typing import Any
 import torch
 from torch.distributed.distributed_c10d import PrefixStore, Store
 
-from counterpoint.ranks.arrival import DTYPES, MESSAGE, Arrival, header_of_message, put
+from counterpoint.ranks.arrival import ASK, DTYPES, MESSAGE, Arrival, header_of_message, put
 from counterpoint.ranks.board import Board
 from counterpoint.ranks.errors import CommError, RankFailed, RankStopped
+from counterpoint.ranks.lanes import Lanes
 from counterpoint.ranks.matching import misfit, store
 from counterpoint.ranks.meetings import Meetings
 from counterpoint.ranks.request import Request
@@ -44,6 +45,7 @@ class Station:
         self.posted: dict[tuple, deque[Request]] = {}
         self.arrived: dict[tuple, deque[Arrival]] = {}
         self.meetings = Meetings(self)
+        self.lanes: Lanes | None = None
         self.sent, self.read, self.payloads = [0] * size, [0] * size, [0] * size
         self.wire = Wire(PrefixStore("wire", store), rank, size, host)
         self.postmen = [
@@ -59,6 +61,9 @@ class Station:
     def send(self, request: Request, comm: int) -> None:
         """Announce a message and hand it over, or post it for the peer to take."""
         dest = request.peer
+        if self.lanes is not None and dest != self.rank and self.lanes.carries(request.tensor):
+            self._offer(request, comm, self.lanes)
+            return
         inline = request.nbytes <= INLINE and not request.synchronous
         body = flat_bytes(request.tensor)
         with self.lock:
@@ -76,6 +81,20 @@ class Station:
         if not inline:
             owned = body if request.synchronous else body.clone()
             request.link = self.wire.give(dest, owned, number)
+
+    def _offer(self, request: Request, comm: int, lanes: "Lanes") -> None:
+        """Announce a message whose receiver will ask for it."""
+        dest = request.peer
+        request.lane = True
+        if not request.synchronous:
+            request.tensor = request.tensor.clone()
+        with self.lock:
+            number = self.payloads[dest]
+            self.payloads[dest] += 1
+            self.sent[dest] += 1
+            request.key = number, self.sent[dest]
+            lanes.offered[dest, number] = request
+        self.wire.post(dest, header_of_message(request, comm, number, lane=True))
 
     def receive(self, request: Request, comm: int) -> None:
         """Take the first message that fits, if it has come; else leave the request for the postman."""
@@ -160,6 +179,8 @@ class Station:
         with self.lock:
             self.closing = True
         self.wire.cut()
+        if self.lanes is not None:
+            self.lanes.close()
         for postman in self.postmen:
             postman.join(5.0)
 
@@ -182,7 +203,7 @@ class Station:
             nbytes = header[3] * DTYPES[header[4]].itemsize
             eager = (
                 None
-                if header[5]
+                if header[5] or header[10]
                 else body[:nbytes].clone()
                 if number < 0
                 else self._fetch(peer, nbytes, number)
@@ -190,6 +211,11 @@ class Station:
             with self.lock:
                 self.read[peer] += 1
                 self._deliver(Arrival(peer, header, eager))
+        elif kind == ASK:
+            with self.lock:
+                self.read[peer] += 1
+            assert self.lanes is not None
+            self.lanes.heard(peer, number)
         else:
             text = body[:count] if number < 0 else self._fetch(peer, count, number)
             self.meetings.heard(peer, header[1], header[2], pickle.loads(text.numpy().tobytes()))
@@ -221,11 +247,16 @@ class Station:
             arrival.sender.done = request.done = True
             arrival.sender.start = request.start
             arrival.sender.end = request.port.seconds()
+        elif arrival.lane:
+            assert self.lanes is not None
+            request.lane = True
+            self.lanes.asking[arrival.source].put((arrival, request))
         elif arrival.body is not None:
             put(request, arrival.body)
         else:
             target = request.tensor
-            direct = target.is_contiguous() and not request.op and not target.is_inference()
+            plain = target.device.type == "cpu" and not target.is_inference()
+            direct = plain and target.is_contiguous() and not request.op
             room = flat_bytes(target) if direct else torch.empty(request.nbytes, dtype=torch.uint8)
             request.link = self.wire.take(arrival.source, room, arrival.number), direct
         self.wake()

@@ -36,11 +36,7 @@ class Wire:
 
     def __init__(self, store: Store, rank: int, size: int, host: str | None) -> None:
         self.rank, self.size = rank, size
-        gloo: Any = ProcessGroupGloo
-        options = gloo._Options()
-        options._devices = [_device(gloo, host)]
-        options._timeout = timedelta(seconds=120)  # to connect; every wait states its own
-        self.group = gloo(store, rank, size, options)
+        self.group = gloo_group(store, rank, size, host)
         self.under_way: list[deque[tuple[Any, torch.Tensor]]] = [deque() for _ in range(size)]
         self.lock = threading.Lock()
 
@@ -88,6 +84,15 @@ class Wire:
             self.group.recv([nothing], peer, BREAKING_TAG).wait(timedelta(milliseconds=1))
         except RuntimeError:
             pass
+
+
+def gloo_group(store: Store, rank: int, size: int, host: str | None) -> Any:
+    """Connections from every rank to every other; `host` is this process's address if they are on one host."""
+    gloo: Any = ProcessGroupGloo
+    options = gloo._Options()
+    options._devices = [_device(gloo, host)]
+    options._timeout = timedelta(seconds=120)  # to connect; every wait states its own
+    return gloo(store, rank, size, options)
 
 
 def _device(gloo: Any, host: str | None) -> Any:
