@@ -184,6 +184,46 @@ def test_forty_launches_leave_no_process_and_no_thread():
         assert len(os.listdir("/proc/self/fd")) <= descriptors + 2
 
 
+def test_a_window_is_memory_that_processes_share_and_that_has_no_name():
+    def worker(comm):
+        window = comm.window((comm.size, 1000), torch.float64)
+        for dest in range(comm.size):
+            window.peer(dest)[comm.rank] = 10.0 * comm.rank + dest  # a kernel's write, straight into the peer
+            window.moved("put", dest, 8000)
+        window.fence()
+        again = comm.window_of(window.local[1:2])
+        return window.local[:, 0].tolist(), again.peer(0)[0, 5].item()
+
+    before = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+    run = launch(worker, 3, world="processes")
+    assert [mine for mine, _ in run.results] == [[0, 10, 20], [1, 11, 21], [2, 12, 22]]
+    assert [first for _, first in run.results] == [10, 10, 10]
+    assert run.trace.where(kind="put").nbytes.sum() == 6 * 8000
+    if before:
+        assert not {name for name in os.listdir("/dev/shm") if "counterpoint" in name} - before
+
+
+def test_a_processs_own_memory_is_no_window():
+    with pytest.raises(RankFailed, match=r"others cannot reach; open a window with comm\.window"):
+        launch(lambda comm, x: comm.window_of(x), 2, (torch.ones(3),), world="processes")
+
+
+def test_more_shared_memory_than_there_is_is_refused_on_every_rank():
+    said = io.StringIO()
+
+    def worker(comm):
+        try:
+            comm.window((1 << 50,), torch.uint8)
+        except ValueError as error:
+            print(error)
+
+    launch(worker, 2, world="processes", output=said)
+    lines = said.getvalue().splitlines()
+    assert len(lines) == 2 and all(
+        "2,251,799,813,685,248 bytes of shared memory are not to be had" in x for x in lines
+    )
+
+
 ENDLESS = """
 import os, sys, torch
 from counterpoint.ranks import launch

@@ -13,9 +13,15 @@ LINK = Link(alpha=1.0, beta=0.25, gamma=0.125)
 RANKS = [1, 2, 3, 4, 5, 7, 8, 16]
 
 
-@pytest.fixture(params=["threads", "simulated"])
+@pytest.fixture(params=["threads", "simulated", "processes"])
 def world(request):
     """launch, where ranks reach each other's memory."""
+    return lambda *given, **settings: launch(*given, world=request.param, timeout=30, **settings)
+
+
+@pytest.fixture(params=["threads", "simulated"])
+def one_memory(request):
+    """launch, where a window can be made of any tensor, and where there is a virtual clock."""
     return lambda *given, **settings: launch(*given, world=request.param, timeout=30, **settings)
 
 
@@ -44,14 +50,14 @@ def test_a_fresh_window_holds_zeros_of_the_asked_shape_and_dtype(world):
     assert all(torch.equal(part, torch.zeros(2, 3, dtype=torch.float64)) for part in run.results)
 
 
-def test_a_window_of_a_tensor_is_that_tensor(world):
+def test_a_window_of_a_tensor_is_that_tensor(one_memory):
     def worker(comm, x):
         window = comm.window_of(x)
         window.put(torch.full((2,), 1.0 + comm.rank), (comm.rank + 1) % comm.size, slice(1, 3))
         window.fence()
         return window.local.data_ptr() == x.data_ptr()
 
-    run = world(worker, 3, (torch.zeros(4),))
+    run = one_memory(worker, 3, (torch.zeros(4),))
     assert all(run.results)
     assert [own.tolist() for (own,) in run.args] == [[0, 3, 3, 0], [0, 1, 1, 0], [0, 2, 2, 0]]
 
@@ -84,7 +90,7 @@ def test_strided_tensors_are_filled_and_read_through(world):
         assert torch.equal(base[:, 1::2], bases[1 - rank][:, ::2])
 
 
-def test_any_part_that_is_a_view_can_be_asked_for(world):
+def test_any_part_that_is_a_view_can_be_asked_for(one_memory):
     def worker(comm, x):
         window = comm.window_of(x)
         there = (comm.rank + 1) % comm.size
@@ -94,7 +100,7 @@ def test_any_part_that_is_a_view_can_be_asked_for(world):
         return column.tolist(), whole.tolist()
 
     data = [unique(rank, 6).reshape(3, 2) for rank in range(2)]
-    for rank, (column, whole) in enumerate(world(worker, per_rank=data).results):
+    for rank, (column, whole) in enumerate(one_memory(worker, per_rank=data).results):
         assert column == data[1 - rank][:, 1].tolist()
         assert whole == data[1 - rank].flatten().tolist()
 
@@ -108,7 +114,7 @@ def reads_its_right(comm, x):
     window.fence()
 
 
-def test_a_gets_bytes_leave_the_rank_that_is_read_and_a_puts_the_one_that_writes(world):
+def test_a_gets_bytes_leave_the_rank_that_is_read_and_a_puts_the_one_that_writes(one_memory):
     def worker(comm, x):
         window = comm.window_of(x)
         if comm.rank == 0:
@@ -116,7 +122,7 @@ def test_a_gets_bytes_leave_the_rank_that_is_read_and_a_puts_the_one_that_writes
             window.put(torch.ones(1), 1, slice(0, 1))
         window.fence()
 
-    trace = world(worker, 3, (torch.zeros(4),)).trace
+    trace = one_memory(worker, 3, (torch.zeros(4),)).trace
     assert trace.byte_matrix().tolist() == [[0, 4, 0], [0, 0, 0], [16, 0, 0]]
     assert [(e.kind, e.rank, e.peer, e.nbytes) for e in trace.transfers] == [
         ("get", 0, 2, 16),
@@ -128,14 +134,14 @@ def test_a_gets_bytes_leave_the_rank_that_is_read_and_a_puts_the_one_that_writes
     assert len(trace.unreceived) == 0
 
 
-def test_access_to_ones_own_part_is_a_copy_and_not_counted(world):
+def test_access_to_ones_own_part_is_a_copy_and_not_counted(one_memory):
     def worker(comm, x):
         window = comm.window_of(x)
         window.get(torch.empty(4), comm.rank)
         window.put(torch.ones(4), comm.rank)
         window.fence()
 
-    trace = world(worker, 2, (torch.zeros(4),)).trace
+    trace = one_memory(worker, 2, (torch.zeros(4),)).trace
     assert trace.totals().messages == 0 and trace.totals().bytes_total == 0
     assert len(trace.where(kind="copy", rank=0)) == 2
 
@@ -152,7 +158,7 @@ def test_opening_a_window_is_its_first_fence_and_steps_are_fences(world):
         assert trace.where(kind="fence", rank=1).step.tolist() == list(range(1, fences + 2))
 
 
-def test_fences_and_messages_share_one_count_of_steps(world):
+def test_fences_and_messages_share_one_count_of_steps(one_memory):
     def worker(comm, x):
         if comm.rank < 2:
             comm.sendrecv(x.clone(), 1 - comm.rank, x, 1 - comm.rank)
@@ -161,14 +167,14 @@ def test_fences_and_messages_share_one_count_of_steps(world):
         window.fence()
         comm.sendrecv(x.clone(), (comm.rank + 1) % 3, x, (comm.rank - 1) % 3)
 
-    trace = world(worker, 3, (torch.zeros(2),)).trace
+    trace = one_memory(worker, 3, (torch.zeros(2),)).trace
     assert sorted(set(trace.where(kind="fence").step.tolist())) == [2, 3]
     assert set(trace.where(kind="put").step.tolist()) == {3}
     assert set(trace.where(kind="send").step.tolist()) == {1, 4}
     assert [len(step) for step in trace.by_step()] == [2, 0, 3, 3]
 
 
-def test_a_kernel_that_touches_peers_itself_reports_what_it_moved(world):
+def test_a_kernel_that_touches_peers_itself_reports_what_it_moved(one_memory):
     def kernel(comm, x):
         window = comm.window_of(x)
         peer = (comm.rank + 1) % comm.size
@@ -178,14 +184,14 @@ def test_a_kernel_that_touches_peers_itself_reports_what_it_moved(world):
         window.fence()
         return mine
 
-    reported = world(kernel, 3, (torch.zeros(4),), network=LINK)
-    called = world(reads_its_right, 3, (torch.zeros(4),), network=LINK)
+    reported = one_memory(kernel, 3, (torch.zeros(4),), network=LINK)
+    called = one_memory(reads_its_right, 3, (torch.zeros(4),), network=LINK)
     assert reported.trace.byte_matrix().tolist() == called.trace.byte_matrix().tolist()
     assert reported.seconds == called.seconds
     assert len(reported.trace.where(kind="copy")) == 3
 
 
-def test_a_get_and_a_put_take_a_messages_time_and_a_fence_none(world):
+def test_a_get_and_a_put_take_a_messages_time_and_a_fence_none(one_memory):
     def worker(comm, x, kind):
         window = comm.window_of(x)
         there = (comm.rank + 1) % comm.size
@@ -198,17 +204,17 @@ def test_a_get_and_a_put_take_a_messages_time_and_a_fence_none(world):
         window.fence()
 
     x = torch.zeros(8)
-    seconds = {k: world(worker, 4, (x, k), network=LINK).seconds for k in ("", "get", "put", "reduce")}
+    seconds = {k: one_memory(worker, 4, (x, k), network=LINK).seconds for k in ("", "get", "put", "reduce")}
     assert seconds == {"": 0, "get": 1 + 8, "put": 1 + 8, "reduce": 1 + 8 + 4}
 
 
-def test_a_fence_brings_every_clock_to_the_latest(world):
+def test_a_fence_brings_every_clock_to_the_latest(one_memory):
     def worker(comm):
         window = comm.window(1)
         comm.compute(float(comm.rank))
         window.fence()
 
-    run = world(worker, 3, network=LINK)
+    run = one_memory(worker, 3, network=LINK)
     assert run.seconds == 2.0
     assert set(run.trace.where(kind="fence", step=2).end.tolist()) == {2.0}
 

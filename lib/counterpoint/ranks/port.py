@@ -121,6 +121,10 @@ class Port(ABC):
             f"world='threads'"
         )
 
+    def reaches(self, tensor: torch.Tensor) -> bool:
+        """Whether all ranks reach this tensor, so that it can be a window as it is."""
+        return True
+
     def reach(self, kind: str, peer: int, nbytes: int, reduced: bool) -> tuple[float, float] | None:
         """The virtual (start, end) of a get from, or a put to, `peer`'s memory; None on the wall clock."""
         return None

@@ -12,6 +12,7 @@ from counterpoint.ranks.errors import MismatchError
 from counterpoint.ranks.matching import store
 from counterpoint.ranks.port import Port, caller_line
 from counterpoint.ranks.request import UNKNOWN_CHUNK, Request
+from counterpoint.ranks.segments import Segments
 from counterpoint.ranks.station import Station, number_of
 from counterpoint.ranks.streams import Streams
 from counterpoint.trace import Line, Recorder
@@ -30,6 +31,7 @@ class ProcessPort(Port):
         super().__init__(station.rank, recorder, None, None)
         self.station, self.began = station, began
         self.streams: Streams | None = None
+        self.segments = Segments(self)
         self.mark = 0
         """Changes whenever the rank begins or ends a wait."""
         self.numbers: dict[tuple, int] = {}
@@ -134,6 +136,24 @@ class ProcessPort(Port):
         error = mismatch({(comm, number): said}, ())
         station.fail(error or MismatchError(f"rank {self.rank}: ranks differ in their collective {number}"))
         station.check()
+
+    def share(
+        self,
+        comm: tuple,
+        members: tuple[int, ...],
+        number: int,
+        shape: tuple[int, ...],
+        dtype: torch.dtype,
+        mine: torch.Tensor | None,
+        call: str,
+    ) -> list[torch.Tensor]:
+        """On one host only; `mine` must lie in a window already."""
+        if mine is None:
+            return self.segments.open(comm, members, number, shape, dtype, call)
+        return self.segments.alias(comm, members, number, mine, call)
+
+    def reaches(self, tensor: torch.Tensor) -> bool:
+        return self.segments.find(tensor) is not None
 
     def compute(self, comm: tuple, seconds: float, line: Line) -> None:
         self.station.check()
