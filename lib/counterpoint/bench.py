@@ -59,13 +59,14 @@ HEADER = """\
 
 @dataclass(frozen=True)
 class Operation:
-    """A collective on `whole`, the larger buffer of a rank, and `piece`, a p-th of it where it takes two."""
+    """A collective on `whole`, the larger buffer of a rank, and `piece`, a p-th of it (or as much) where it takes two."""
 
     call: Callable[[Comm, torch.Tensor, torch.Tensor, str], object]  # (comm, whole, piece, algorithm)
     wrong: Callable[[int, int, torch.Tensor, torch.Tensor], int]  # (rank, p, whole, piece) -> elements
     factor: Callable[[int], float]  # p -> busbw / algbw
     op: str = "none"
     pieces: bool = False  # whole is p pieces, and count is a piece's
+    wholes: bool = False  # piece is as long as whole
     algorithms: bool = False  # there is a choice of them
 
 
@@ -84,17 +85,33 @@ OPERATIONS = {
         op="sum",
     ),
     "broadcast": Operation(
-        call=lambda comm, whole, piece, algorithm: collectives.broadcast(comm, whole),
+        call=lambda comm, whole, piece, algorithm: collectives.broadcast(comm, whole, algorithm=algorithm),
         wrong=lambda rank, p, whole, piece: _differ(whole, _values(0)),
         factor=lambda p: 1.0,
+        algorithms=True,
     ),
-    "all_gather": Operation(
-        call=lambda comm, whole, piece, algorithm: collectives.all_gather(comm, whole, piece),
-        wrong=lambda rank, p, whole, piece: sum(
-            _differ(part, _values(r)) for r, part in enumerate(whole.tensor_split(p))
+    "gather": Operation(
+        call=lambda comm, whole, piece, algorithm: collectives.gather(
+            comm, list(whole.tensor_split(comm.size)) if comm.rank == 0 else None, piece
         ),
+        wrong=lambda rank, p, whole, piece: _unlike_gathered(whole, p) if rank == 0 else 0,
         factor=lambda p: (p - 1) / p,
         pieces=True,
+    ),
+    "scatter": Operation(
+        call=lambda comm, whole, piece, algorithm: collectives.scatter(
+            comm, piece, list(whole.tensor_split(comm.size)) if comm.rank == 0 else None
+        ),
+        wrong=lambda rank, p, whole, piece: _differ(piece, _values(0).roll(-rank * len(piece))),
+        factor=lambda p: (p - 1) / p,
+        pieces=True,
+    ),
+    "all_gather": Operation(
+        call=lambda comm, whole, piece, algorithm: collectives.all_gather(comm, whole, piece, algorithm),
+        wrong=lambda rank, p, whole, piece: _unlike_gathered(whole, p),
+        factor=lambda p: (p - 1) / p,
+        pieces=True,
+        algorithms=True,
     ),
     "reduce_scatter": Operation(
         call=lambda comm, whole, piece, algorithm: collectives.reduce_scatter(comm, piece, whole),
@@ -102,6 +119,16 @@ OPERATIONS = {
         factor=lambda p: (p - 1) / p,
         op="sum",
         pieces=True,
+    ),
+    "all_to_all": Operation(
+        call=lambda comm, whole, piece, algorithm: collectives.all_to_all(comm, piece, whole, algorithm),
+        wrong=lambda rank, p, whole, piece: sum(
+            _differ(part, _values(r).roll(-rank * len(part))) for r, part in enumerate(piece.tensor_split(p))
+        ),
+        factor=lambda p: (p - 1) / p,
+        pieces=True,
+        wholes=True,
+        algorithms=True,
     ),
 }
 
@@ -154,7 +181,7 @@ def measure(
 
     def worker(comm: Comm) -> tuple[int, list[tuple[float, float]]]:
         whole = _filled(total, comm.rank, dtype)
-        piece = _filled(length if operation.pieces else 0, comm.rank, dtype)
+        piece = _filled(total if operation.wholes else length if operation.pieces else 0, comm.rank, dtype)
         operation.call(comm, whole, piece, algorithm)
         wrong = operation.wrong(comm.rank, comm.size, whole, piece)
         whole.zero_()  # its sums stay finite, however often
@@ -216,6 +243,11 @@ def _values(rank: int) -> torch.Tensor:
 def _total(p: int) -> torch.Tensor:
     """The sum of all ranks' values."""
     return torch.stack([_values(rank) for rank in range(p)]).sum(0)
+
+
+def _unlike_gathered(whole: torch.Tensor, p: int) -> int:
+    """How many elements are not what a gather of all ranks' values gives."""
+    return sum(_differ(part, _values(r)) for r, part in enumerate(whole.tensor_split(p)))
 
 
 def _filled(count: int, rank: int, dtype: torch.dtype) -> torch.Tensor:
