@@ -59,7 +59,7 @@ HEADER = """\
 
 @dataclass(frozen=True)
 class Operation:
-    """A collective on `whole`, the larger buffer of a rank, and `piece`, a p-th of it (or as much) where it takes two."""
+    """A collective on `whole`, a rank's larger buffer, and `piece`, a p-th of it (or as much), if it takes two."""
 
     call: Callable[[Comm, torch.Tensor, torch.Tensor, str], object]  # (comm, whole, piece, algorithm)
     wrong: Callable[[int, int, torch.Tensor, torch.Tensor], int]  # (rank, p, whole, piece) -> elements

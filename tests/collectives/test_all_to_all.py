@@ -162,10 +162,14 @@ def wrong(comm, x, case):
         "mixed": lambda: all_to_all(comm, x, thirds),
         "few": lambda: all_to_all(comm, thirds[:2], thirds),
         "piece": lambda: all_to_all(comm, [*thirds[:2], double[:2]], thirds),
-        "self": lambda: all_to_all(comm, [x] * 3, thirds),
-        "name": lambda: all_to_all(comm, x, x, "ring"),
+        "self": lambda: all_to_all(comm, [double.float()] * 3, thirds),
+        "name": lambda: all_to_all(comm, double.float(), x, "ring"),
+        "place": lambda: all_to_all(comm, x, x),
+        "places": lambda: all_to_all(comm, thirds[::-1], thirds),
         "gather": lambda: all_gather(comm, x.new_empty(18), x, "pairwise"),
-        "bruck": lambda: all_to_all(comm, [x[:1], *thirds[:2]], [x[:1], *thirds[:2]], "bruck"),
+        "bruck": lambda: all_to_all(
+            comm, [double[:1].float(), *thirds[:2]], [x[-1:], x[2:4].clone(), x[2:4].clone()], "bruck"
+        ),
         "set": lambda: all_to_all(comm, {1, 2, 3}, thirds),
     }
     return calls[case]()
@@ -186,7 +190,9 @@ def wrong(comm, x, case):
             "bruck",
             r"by bruck has pieces of \[1, 2\] elements; they must be equal, so take algorithm='pairwise'",
         ),
-        ("set", "output is a set; give a list of 3 tensors, one for each rank"),
+        ("place", "all_to_all fills the memory that it sends from; give an output of its own"),
+        ("places", "all_to_all fills the memory that it sends from"),
+        ("set", "all_to_all: set given where a tensor is wanted"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_any_message(fast_world, case, message):

@@ -5,9 +5,11 @@ import torch
 
 from counterpoint.collectives import (
     all_gather,
+    all_to_all,
     explain,
     recursive_doubling_all_reduce,
     ring_all_reduce,
+    scan,
     star_all_reduce,
     tree_all_reduce,
 )
@@ -82,6 +84,23 @@ def test_a_data_movers_cells_say_where_they_came_from():
     for rank in range(3):
         pieces = seen.final_origins[rank][:3]
         assert pieces.tolist() == [[0, 6], [1, 6], [2, 6]], "element 0 of everyone's second buffer"
+
+
+def test_exchanged_pieces_come_from_where_they_should():
+    def exchange(comm, output, x):
+        all_to_all(comm, output, x, "pairwise")
+
+    seen = explain(exchange, 3, (torch.zeros(6), torch.zeros(6)))
+    for rank in range(3):
+        assert seen.final_origins[rank][:3].tolist() == [[source, 6 + 2 * rank] for source in range(3)]
+
+
+def test_a_scan_holds_all_ranks_up_to_its_own():
+    for p in (2, 5):
+        seen = explain(lambda comm, x: scan(comm, x), p)
+        assert [final.tolist()[0] for final in seen.final] == [
+            [int(r <= rank) for r in range(p)] for rank in range(p)
+        ]
 
 
 def test_sums_are_not_taken_for_copies():

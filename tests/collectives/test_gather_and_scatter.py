@@ -163,6 +163,8 @@ def wrong(comm, x, case):
         "dtype": lambda: gather(comm, [x, x, x.double()], x),
         "sizes": lambda: gather(comm, [x, x, x.new_empty(5)], x, sizes=[4, 4, 5]),
         "short": lambda: scatter(comm, x, three, sizes=[4, 4]),
+        "one": lambda: gather(comm, three, x, sizes=4),
+        "half": lambda: scatter(comm, x, three, sizes=[4, 4, 4.0]),
         "number": lambda: gather(comm, [x, 1.0, x], x),
     }
     return calls[case]()
@@ -178,6 +180,8 @@ def wrong(comm, x, case):
         ("dtype", r"outputs\[2\] is 4 x torch.float64; 4 x torch.float32 is needed"),
         ("sizes", r"rank 2: gather: my piece has 4 elements, but sizes\[2\] is 5"),
         ("short", r"sizes = \[4, 4\]; give 3 numbers of elements, one for each rank"),
+        ("one", "sizes = 4; give a list of 3 numbers of elements, or None"),
+        ("half", "scatter: sizes has 4.0, which is not an integer"),
         ("number", "gather: float given where a tensor is wanted"),
     ],
 )

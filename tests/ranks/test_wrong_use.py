@@ -35,6 +35,11 @@ TYPES = {
     "broadcast a number": (lambda comm: collectives.broadcast(comm, 1), "broadcast: int given"),
     "gather into a list": (lambda comm: collectives.all_gather(comm, [X], X), "all_gather: list given"),
     "scatter a list": (lambda comm: collectives.reduce_scatter(comm, X, [X]), "reduce_scatter: list given"),
+    "scan an array": (lambda comm: collectives.scan(comm, np.ones(4)), "scan: numpy.ndarray"),
+    "exscan swapped": (lambda comm: collectives.exscan(X, comm), "comm comes first"),
+    "gather swapped": (lambda comm: collectives.gather(X, [X], comm), "comm comes first"),
+    "scatter swapped": (lambda comm: collectives.scatter(X, comm, [X]), "comm comes first"),
+    "all_to_all swapped": (lambda comm: collectives.all_to_all(X, X, comm), "comm comes first"),
     "a float's root": (lambda comm: collectives.broadcast(comm, X, root=0.0), "root is 0.0"),
 }  # fmt: skip
 

@@ -11,9 +11,9 @@ import torch
 
 from counterpoint.collectives import bruck_all_to_all
 from counterpoint.collectives.choice import Algorithms, known, quickest
-from counterpoint.collectives.pieces import check_list
+from counterpoint.collectives.pieces import check_apart, check_list
 from counterpoint.models import Cost, Link
-from counterpoint.ranks import Comm
+from counterpoint.ranks import Comm, check_tensor
 
 Pieces = torch.Tensor | list[torch.Tensor]
 
@@ -29,6 +29,7 @@ def all_to_all(comm: Comm, output: Pieces, input: Pieces, algorithm: str = "auto
     differ.
     """
     incoming, outgoing = _pieces(comm, output, input)
+    check_apart(comm, "all_to_all", incoming, outgoing)
     dtype, sizes = outgoing[0].dtype, {piece.numel() for piece in [*incoming, *outgoing]}
     count = sum(piece.numel() for piece in outgoing)
     if algorithm == "auto":  # of lists we see our own only: others' pieces may differ though ours do not
@@ -88,6 +89,9 @@ def cheapest(p: int, count: int, itemsize: int, link: Link | None = None) -> str
 
 def _pieces(comm: Comm, output: Pieces, input: Pieces) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """(output's pieces, input's), each one a rank; ValueError unless they fit together as far as one rank sees."""
+    for given in (output, input):
+        if not isinstance(given, list | tuple):
+            check_tensor("all_to_all", given)
     p, who = comm.size, f"rank {comm.rank}: all_to_all"
     if isinstance(output, torch.Tensor) and isinstance(input, torch.Tensor):
         if output.numel() != input.numel() or output.dtype != input.dtype or input.numel() % p:
