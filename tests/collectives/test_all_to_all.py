@@ -4,6 +4,8 @@ import sys
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from counterpoint.collectives import all_gather, all_to_all
 from counterpoint.models import Link
@@ -77,6 +79,24 @@ def test_lists_may_have_pieces_of_any_size_and_empty_ones_are_messages_too(world
         totals = run.trace.totals()
         assert totals.messages == p * (p - 1) and totals.steps == p - 1
         assert totals.bytes_total == 4 * sum(sizes[r][i] for r in range(p) for i in range(p) if r != i)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data(), st.integers(1, 6))
+def test_any_splits_and_back_again_are_where_they_began(data, p):
+    """Sending back what came is the same exchange with the splits swapped."""
+    sizes = data.draw(st.lists(st.lists(st.integers(0, 4), min_size=p, max_size=p), min_size=p, max_size=p))
+    stride = data.draw(st.integers(1, 3))
+
+    def there_and_back(comm, x):
+        mine = list(x[::stride].split(sizes[comm.rank]))
+        there = [torch.full((row[comm.rank],), -1.0) for row in sizes]
+        back = [torch.full((n,), -1.0) for n in sizes[comm.rank]]
+        return all_to_all(comm, back, all_to_all(comm, there, mine))
+
+    wholes = [torch.arange(float(sum(row) * stride)) + 1000 * rank for rank, row in enumerate(sizes)]
+    for back, whole in zip(launch(there_and_back, per_rank=wholes).results, wholes, strict=True):
+        assert torch.equal(torch.cat(back), whole[::stride])
 
 
 @pytest.mark.parametrize("name", EXCHANGES.ALGORITHMS)

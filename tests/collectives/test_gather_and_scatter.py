@@ -4,6 +4,8 @@ import sys
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from counterpoint.collectives import gather, scatter
 from counterpoint.ranks import DeadlockError, MismatchError, RankFailed, launch
@@ -82,6 +84,25 @@ def test_the_root_of_a_scatter_sends_each_piece_once_and_that_of_a_gather_nothin
     data = [(torch.ones(3),) * 4] * 4
     assert fast_world.run(hand_out(1), data).trace.where(rank=1, kind="send").nbytes.sum() == 3 * 12
     assert len(fast_world.run(collect(1), [torch.ones(3)] * 4).trace.where(rank=1, kind="send")) == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data(), st.integers(1, 7))
+def test_what_is_scattered_in_any_sizes_comes_back_by_a_gather(data, p):
+    sizes = data.draw(st.lists(st.integers(0, 5), min_size=p, max_size=p))
+    root = data.draw(st.integers(0, p - 1))
+
+    def there_and_back(comm, *pieces):
+        at_root = comm.rank == root
+        mine = scatter(
+            comm, torch.full((sizes[comm.rank],), -1.0), list(pieces) if at_root else None, root, sizes
+        )
+        return gather(comm, [torch.full((n,), -1.0) for n in sizes] if at_root else None, mine, root, sizes)
+
+    pieces = tuple(torch.arange(float(sum(sizes))).split(sizes))
+    results = launch(there_and_back, p, pieces).results
+    assert all(map(torch.equal, results[root], pieces))
+    assert all(result is None for rank, result in enumerate(results) if rank != root)
 
 
 def test_pieces_may_have_any_shape_and_strides():

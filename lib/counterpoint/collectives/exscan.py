@@ -56,7 +56,8 @@ def identity(op: str, dtype: torch.dtype) -> float | int | bool:
 
 
 def cost(p: int, count: int, itemsize: int) -> Cost:
-    """Exact for every p and count."""
+    """Exact for every p and count, if sends wait for their receives; if p is no power of two, buffered ones may end
+    a reduction earlier."""
     shifts, rest = p - 1, scan_cost(max(p - 1, 1), count, itemsize)
     n, begun = count * itemsize, int(p > 1)
     return Cost(

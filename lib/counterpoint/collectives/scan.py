@@ -58,7 +58,8 @@ def check_prefix(comm: Comm, call: str, tensor: torch.Tensor, op: str) -> None:
 
 
 def cost(p: int, count: int, itemsize: int) -> Cost:
-    """Exact for every p and count."""
+    """Exact for every p and count, if sends wait for their receives; if p is no power of two, buffered ones may end
+    a reduction earlier."""
     n, depth = count * itemsize, (p - 1).bit_length()
     messages = sum(p - 2**k for k in range(depth))
     return Cost(
