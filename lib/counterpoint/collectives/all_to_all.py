@@ -31,9 +31,8 @@ def all_to_all(comm: Comm, output: Pieces, input: Pieces, algorithm: str = "auto
     incoming, outgoing = _pieces(comm, output, input)
     check_apart(comm, "all_to_all", incoming, outgoing)
     dtype, sizes = outgoing[0].dtype, {piece.numel() for piece in [*incoming, *outgoing]}
-    count = sum(piece.numel() for piece in outgoing)
-    if algorithm == "auto":  # of lists we see our own only: others' pieces may differ though ours do not
-        equal = isinstance(input, torch.Tensor)
+    count, equal = sum(piece.numel() for piece in outgoing), isinstance(input, torch.Tensor)
+    if algorithm == "auto":  # of lists a rank sees its own only: others' pieces may differ though its do not
         algorithm = cheapest(comm.size, count, dtype.itemsize) if equal else "pairwise"
     known("all_to_all", algorithm, ALGORITHMS)
     if algorithm == "bruck" and len(sizes) > 1:
@@ -41,8 +40,7 @@ def all_to_all(comm: Comm, output: Pieces, input: Pieces, algorithm: str = "auto
             f"rank {comm.rank}: all_to_all by bruck has pieces of {sorted(sizes)} elements; they must be equal, "
             f"so take algorithm='pairwise'"
         )
-    equal = isinstance(input, torch.Tensor) or algorithm == "bruck"
-    comm.agree("all_to_all", count if equal else "lists", dtype, algorithm)
+    comm.agree("all_to_all", count if equal or algorithm == "bruck" else "lists", dtype, algorithm)
     with torch.no_grad(), comm.phase("all-to-all"):
         ALGORITHMS[algorithm][0](comm, incoming, outgoing)
         if isinstance(output, torch.Tensor) and not output.is_contiguous():
