@@ -6,8 +6,9 @@ spans' means; algbw = size / time; busbw = algbw times the factor that
 makes it comparable with the speed of one link, whatever the algorithm and the number of ranks:
 https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
 
-Ranks are threads of one process here, which share memory: the "bus" is the memory bus. #wrong counts the
-elements, over all ranks, that differ from the right result in a first call that is not timed.
+Ranks are threads of one process, which share memory, so that the "bus" is the memory bus; or processes; or
+simulated, on phantom tensors, and then the seconds are virtual and one call is enough. #wrong counts the elements,
+over all ranks, that differ from the right result in a first call that is not timed; N/A where there is no data.
 """
 
 import re
@@ -15,6 +16,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -42,12 +44,13 @@ class Row:
     seconds: float  # of one call
     algbw: float  # bytes per second
     busbw: float
-    wrong: int
+    wrong: int | None
 
     def __str__(self) -> str:
         return (
             f"{self.nbytes:>12} {self.count:>13} {self.type:>9} {self.op:>7} {self.seconds * 1e6:>10.1f}"
-            f" {_gb_per_s(self.algbw):>8} {_gb_per_s(self.busbw):>8} {self.wrong:>7}"
+            f" {_gb_per_s(self.algbw):>8} {_gb_per_s(self.busbw):>8}"
+            f" {'N/A' if self.wrong is None else self.wrong:>7}"
         )
 
 
@@ -154,6 +157,11 @@ def parse_dtype(name: str) -> torch.dtype:
     return dtype
 
 
+def type_name(dtype: torch.dtype) -> str:
+    """A dtype in nccl-tests' words."""
+    return SHORT.get(dtype, str(dtype).removeprefix("torch."))
+
+
 def measure(
     collective: str,
     ranks: int,
@@ -162,10 +170,12 @@ def measure(
     algorithm: str = "auto",
     dtype: torch.dtype = torch.float32,
     iters: int = 20,
+    world: str = "threads",
 ) -> Row:
-    """Launch `ranks` ranks as threads and time one collective on `nbytes` bytes each.
+    """Launch `ranks` ranks and time one collective on `nbytes` bytes each, on the wall clock.
 
-    Raises ValueError if there is no such collective, no choice of its algorithm, or nothing to time.
+    world: "threads", "processes", or "cuda" for threads with GPU tensors. Raises ValueError if there is no such
+    collective, no choice of its algorithm, or nothing to time.
     """
     if iters < 1:
         raise ValueError(f"iters = {iters}; give at least 1 call to time")
@@ -180,8 +190,9 @@ def measure(
     spans = [len(span) for span in torch.arange(iters).tensor_split(min(SPANS, iters))]
 
     def worker(comm: Comm) -> tuple[int, list[tuple[float, float]]]:
-        whole = _filled(total, comm.rank, dtype)
-        piece = _filled(total if operation.wholes else length if operation.pieces else 0, comm.rank, dtype)
+        whole = _filled(total, comm.rank, dtype).to(comm.device)
+        other = total if operation.wholes else length if operation.pieces else 0
+        piece = _filled(other, comm.rank, dtype).to(comm.device)
         operation.call(comm, whole, piece, algorithm)
         wrong = operation.wrong(comm.rank, comm.size, whole, piece)
         whole.zero_()  # its sums stay finite, however often
@@ -189,20 +200,23 @@ def measure(
             operation.call(comm, whole, piece, algorithm)
         times = []
         for calls in spans:
+            _settle(comm)
             comm.barrier()
             start = time.perf_counter()
             for _ in range(calls):
                 operation.call(comm, whole, piece, algorithm)
+            _settle(comm)
             times.append((start, time.perf_counter()))
         return wrong, times
 
-    results = launch(worker, ranks, trace=False).results
+    where: dict[str, Any] = {"device": "cuda"} if world == "cuda" else {"world": world}
+    results = launch(worker, ranks, trace=False, **where).results
     seconds = _slowest([times for _, times in results], spans)
     algbw = total * dtype.itemsize / seconds
     return Row(
         nbytes=total * dtype.itemsize,
         count=length,
-        type=SHORT.get(dtype, str(dtype).removeprefix("torch.")),
+        type=type_name(dtype),
         op=operation.op,
         seconds=seconds,
         algbw=algbw,
@@ -213,9 +227,16 @@ def measure(
 
 def summary(rows: list[Row]) -> Iterator[str]:
     """The two lines that nccl-tests ends with."""
-    wrong = sum(row.wrong for row in rows)
-    yield f"# Out of bounds values : {wrong} {'FAILED' if wrong else 'OK'}"
+    wrong = [row.wrong for row in rows if row.wrong is not None]
+    verdict = "FAILED" if any(wrong) else "OK" if wrong else "not checked: no data"
+    yield f"# Out of bounds values : {sum(wrong)} {verdict}"
     yield f"# Avg bus bandwidth    : {sum(row.busbw for row in rows) / len(rows) / 1e9:.4g}"
+
+
+def _settle(comm: Comm) -> None:
+    """On a GPU: wait until what has been queued has run."""
+    if comm.device.type == "cuda":
+        torch.cuda.current_stream(comm.device).synchronize()
 
 
 def _slowest(times: list[list[tuple[float, float]]], spans: list[int]) -> float:

@@ -132,3 +132,78 @@ def test_bench_answers_a_mistake_with_a_sentence(arguments, said):
     result = run("bench", *arguments)
     assert said in result.output
     assert result.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--world", "simulated"), "go together"),
+        (("--network", "nvlink-node"), "go together"),
+        (("--world", "simulated", "--network", "abacus"), "no network 'abacus'"),
+        (("--world", "moon"), "'moon' is not one of"),
+    ],
+)
+def test_bench_answers_a_world_that_does_not_fit_with_a_sentence(arguments, said):
+    result = run("bench", "all_reduce", *arguments)
+    assert result.exit_code != 0 and said in result.output
+
+
+def test_bench_runs_on_processes_and_on_simulated_ranks():
+    result = run("bench", "all_reduce", "--ranks", 2, "--sizes", "1KiB", "--iters", 1, "--world", "processes")
+    assert result.exit_code == 0, result.output
+    assert "2 ranks as processes over gloo" in result.output and "values : 0 OK" in result.output
+    result = run(
+        "bench",
+        "all_reduce",
+        "--ranks",
+        8,
+        "--sizes",
+        "1KiB:4KiB",
+        "--world",
+        "simulated",
+        "--network",
+        "nvlink-node",
+    )
+    assert result.exit_code == 0, result.output
+    assert "virtual time" in result.output and result.output.count("N/A") == 3
+
+
+# -- simulate ----------------------------------------------------------------------------------------
+
+
+def test_simulate_says_time_bandwidth_messages_and_the_busiest_link_and_writes_the_trace(tmp_path):
+    file = tmp_path / "trace.json"
+    result = run(
+        "simulate", "all_reduce", "--ranks", 4, "--alpha", 1e-6, "--beta", 1e-9, "--size", "1MiB",
+        "--algorithm", "ring", "--trace", file,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    for word in ("all_reduce (ring), 1 MiB a rank, 4 ranks", "formula", "busbw", "24; 6 MiB", "rank 0, out"):
+        assert word in result.output
+    events = json.loads(file.read_text())["traceEvents"]
+    assert sum(event["ph"] == "s" for event in events) == 24
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "give --network NAME"),
+        (("--network", "nvlink-node", "--alpha", 1), "give --network NAME"),
+        (("--beta", 1, "--network", "nvlink-node"), "give --network NAME"),
+        (("--alpha", -1), "--alpha -1.0: give seconds"),
+        (("--network", "nvlink-node", "--ranks", 9), "a node has 8 GPUs"),
+        (("--network", "nvlink-node", "--size", "much"), "size 'much'"),
+        (("--network", "nvlink-node", "--size", "1KiB:2KiB"), "give one size"),
+        (("--network", "nvlink-node", "--dtype", "float7"), "dtype 'float7'"),
+    ],
+)
+def test_simulate_answers_a_mistake_with_a_sentence(arguments, said):
+    result = run("simulate", "all_reduce", *arguments)
+    assert result.exit_code != 0 and said in result.output
+
+
+def test_networks_lists_every_preset():
+    from counterpoint.models import PRESETS
+
+    lines = run("networks").output.splitlines()
+    assert [line.split()[0] for line in lines] == list(PRESETS)

@@ -258,7 +258,7 @@ def test_auto_takes_few_messages_when_small_and_few_bytes_when_large():
 def test_the_cheapest_on_a_link_is_the_one_whose_cost_says_so():
     slow, latent = Link(beta=1e-9), Link(alpha=1e-3)
     assert cheapest(8, 1000, 4, slow) == "ring"
-    assert cheapest(8, 1000, 4, latent) == "recursive_doubling"
+    assert cheapest(8, 1000, 4, latent) == "recursive-doubling"
 
 
 def test_works_on_a_group_and_numbers_ranks_within_it():

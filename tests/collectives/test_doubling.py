@@ -7,7 +7,7 @@ from counterpoint.collectives import ALGORITHMS, all_reduce, explain, recursive_
 from counterpoint.collectives.fold import folded, unfolded
 from counterpoint.ranks import launch, ops
 
-DOUBLING = ["recursive_doubling", "rabenseifner"]
+DOUBLING = ["recursive-doubling", "rabenseifner"]
 
 
 def assert_contract(world, p, name, algorithm=None):
@@ -30,7 +30,7 @@ def test_it_costs_what_it_says_for_every_p(world, name):
 )
 def test_the_fold_leaves_a_power_of_two(p, power, pairs):
     assert folded(p) == (power, pairs)
-    assert ALGORITHMS["recursive_doubling"][1](p, 10, 4).steps == power.bit_length() - 1 + (2 if pairs else 0)
+    assert ALGORITHMS["recursive-doubling"][1](p, 10, 4).steps == power.bit_length() - 1 + (2 if pairs else 0)
     assert ALGORITHMS["rabenseifner"][1](p, 10, 4).steps == 2 * (power.bit_length() - 1) + (2 if pairs else 0)
 
 

@@ -1,13 +1,13 @@
 """The `counterpoint` command: reads its arguments, calls the library, prints what it returns."""
 
 import json
-import os
 import sys
 from pathlib import Path
 
 import click
 
 import counterpoint
+from counterpoint.cli.networks import bench, networks, simulate
 from counterpoint.cli.work import find_workbook, grade, plain_errors, progress, reset
 
 
@@ -20,6 +20,9 @@ def main() -> None:
 main.add_command(grade)
 main.add_command(progress)
 main.add_command(reset)
+main.add_command(bench)
+main.add_command(simulate)
+main.add_command(networks)
 
 
 @main.command()
@@ -60,30 +63,3 @@ def doctor(as_json: bool) -> None:
             if finding.meaning:
                 click.echo(f"{'':<6} {'':<{width}}  → {finding.meaning}")
     sys.exit(any(finding.state == "broken" for finding in findings))
-
-
-@main.command()
-@click.argument("collective")
-@click.option("--ranks", type=click.IntRange(1), default=4, show_default=True)
-@click.option("--sizes", default="4KiB:64MiB", show_default=True, help="FROM:TO, doubling; or one.")
-@click.option("--algorithm", default="auto", show_default=True, help="auto chooses by size.")
-@click.option("--dtype", default="float32", show_default=True)
-@click.option("--iters", type=click.IntRange(1), default=20, show_default=True)
-def bench(collective: str, ranks: int, sizes: str, algorithm: str, dtype: str, iters: int) -> None:
-    """Time COLLECTIVE (all_reduce, …) on ranks that are threads; print nccl-tests' columns."""
-    from counterpoint import bench as table
-
-    rows = []
-    with plain_errors():
-        where = f"{ranks} ranks as threads on {os.cpu_count()} cores"
-        click.echo(f"# counterpoint {counterpoint.__version__} {collective} ({algorithm}), {where}")
-        click.echo(table.HEADER)
-        kind = table.parse_dtype(dtype)
-        for nbytes in table.parse_sizes(sizes):
-            rows.append(
-                table.measure(collective, ranks, nbytes, algorithm=algorithm, dtype=kind, iters=iters)
-            )
-            click.echo(rows[-1])
-    for line in table.summary(rows):
-        click.echo(line)
-    sys.exit(any(row.wrong for row in rows))

@@ -13,7 +13,7 @@ BY_MESSAGES: Algorithms = {
     "star": (star.star_all_reduce, star.cost),
     "tree": (tree.tree_all_reduce, tree.cost),
     "ring": (ring.ring_all_reduce, ring.cost),
-    "recursive_doubling": (recursive_doubling.recursive_doubling_all_reduce, recursive_doubling.cost),
+    "recursive-doubling": (recursive_doubling.recursive_doubling_all_reduce, recursive_doubling.cost),
     "rabenseifner": (rabenseifner.rabenseifner_all_reduce, rabenseifner.cost),
 }
 """Each algorithm's function `(comm, x, op)` for a 1-D tensor, and its `cost(p, count, itemsize)`."""
@@ -32,7 +32,7 @@ def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str
 
     tensor: any shape and strides, same shape and dtype on every rank; views are written through. op: sum,
     avg, product, min, max; and, or, xor on integers and bool. algorithm: "star", "tree", "ring",
-    "recursive_doubling", "rabenseifner", or, where ranks reach each other's memory, "one-shot", "two-shot"; "auto"
+    "recursive-doubling", "rabenseifner", or, where ranks reach each other's memory, "one-shot", "two-shot"; "auto"
     for the one that is cheapest by its cost. Cost: the algorithm's; a tensor that is not contiguous is also copied
     twice. Raises ValueError for an unknown op or algorithm, or an op that the dtype has not, before any message;
     TypeError for what is no tensor; MismatchError if ranks differ.
@@ -56,5 +56,5 @@ def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str
 @lru_cache(maxsize=1024)
 def cheapest(p: int, count: int, itemsize: int, link: Link | None = None) -> str:
     """The all-reduce by messages that takes least time on `link` (default: on rank threads); the first of equals."""
-    fresh = {"recursive_doubling": 1, "rabenseifner": 0.5}
+    fresh = {"recursive-doubling": 1, "rabenseifner": 0.5}
     return quickest(BY_MESSAGES, p, count, itemsize, link, fresh)

@@ -4,6 +4,7 @@ from counterpoint.models.cluster import Cluster
 from counterpoint.models.cost import Cost
 from counterpoint.models.crossbar import Crossbar
 from counterpoint.models.link import Link
+from counterpoint.models.load import Load, loads
 from counterpoint.models.logp import LogGP, optimal_broadcast
 from counterpoint.models.network import Network, Route, carry
 from counterpoint.models.presets import PRESETS, as_network, preset
@@ -15,6 +16,7 @@ __all__ = [
     "Cost",
     "Crossbar",
     "Link",
+    "Load",
     "LogGP",
     "Network",
     "Ring",
@@ -22,6 +24,7 @@ __all__ = [
     "Torus2D",
     "as_network",
     "carry",
+    "loads",
     "optimal_broadcast",
     "preset",
 ]

@@ -45,6 +45,11 @@ class Crossbar(Network):
     def __repr__(self) -> str:
         return f"Crossbar({self.ranks}, {self._shown!r})"
 
+    @property
+    def link(self) -> Link | None:
+        """The one link that joins every two ranks; None if there are several kinds."""
+        return self._shown if isinstance(self._shown, Link) else None
+
     def route(self, source: int, dest: int) -> Route:
         """Out of `source`, into `dest`."""
         self.check(source, dest)

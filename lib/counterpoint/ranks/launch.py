@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, TextIO
 
-from counterpoint.models import Link
+from counterpoint.models import Link, Network
 from counterpoint.ranks.arguments import copied
 from counterpoint.ranks.errors import CommError
 from counterpoint.ranks.plan import Plan
@@ -27,7 +27,7 @@ def launch(
     *,
     per_rank: Sequence[Any] | None = None,
     share: bool = False,
-    network: Link | Sequence[Link] | None = None,
+    network: Network | Link | Sequence[Link] | str | None = None,
     eager_limit: int = 8192,
     timeout: float | None = 300.0,
     trace: bool = True,

@@ -1,0 +1,140 @@
+"""`counterpoint bench` and `counterpoint simulate`: collectives timed, here and on networks on paper."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import counterpoint
+from counterpoint.cli.work import plain_errors
+
+if TYPE_CHECKING:
+    from counterpoint.models import Link
+
+WORLDS = ("threads", "processes", "simulated", "cuda")
+
+
+@click.command()
+@click.argument("collective")
+@click.option("--ranks", type=click.IntRange(1), default=4, show_default=True)
+@click.option("--sizes", default="4KiB:64MiB", show_default=True, help="FROM:TO, doubling; or one.")
+@click.option("--algorithm", default="auto", show_default=True, help="auto chooses by size.")
+@click.option("--dtype", default="float32", show_default=True)
+@click.option("--iters", type=click.IntRange(1), default=20, show_default=True)
+@click.option(
+    "--world", type=click.Choice(WORLDS), default="threads", show_default=True, help="Where ranks live."
+)
+@click.option("--network", help="For simulated ranks: a preset; `counterpoint networks` lists them.")
+def bench(
+    collective: str,
+    ranks: int,
+    sizes: str,
+    algorithm: str,
+    dtype: str,
+    iters: int,
+    world: str,
+    network: str | None,
+) -> None:
+    """Time COLLECTIVE (all_reduce, …) and print nccl-tests' columns."""
+    from counterpoint import bench as table
+    from counterpoint.simulate import simulated_row
+
+    if (network is None) == (world == "simulated"):
+        raise click.UsageError(
+            "--world simulated and --network NAME go together: wall-clock worlds have no network"
+        )
+    where = {
+        "threads": f"{ranks} ranks as threads on {os.cpu_count()} cores",
+        "processes": f"{ranks} ranks as processes over gloo on {os.cpu_count()} cores",
+        "simulated": f"{ranks} simulated ranks on {network}, virtual time",
+        "cuda": f"{ranks} ranks as threads on CUDA",
+    }[world]
+    rows = []
+    with plain_errors():
+        click.echo(f"# counterpoint {counterpoint.__version__} {collective} ({algorithm}), {where}")
+        click.echo(table.HEADER)
+        kind = table.parse_dtype(dtype)
+        for nbytes in table.parse_sizes(sizes):
+            if network is not None:
+                row = simulated_row(collective, ranks, network, nbytes, algorithm=algorithm, dtype=kind)
+            else:
+                row = table.measure(
+                    collective, ranks, nbytes, algorithm=algorithm, dtype=kind, iters=iters, world=world
+                )
+            rows.append(row)
+            click.echo(row)
+    for line in table.summary(rows):
+        click.echo(line)
+    sys.exit(any(row.wrong for row in rows))
+
+
+@click.command()
+@click.argument("collective")
+@click.option("--ranks", type=click.IntRange(1), default=8, show_default=True)
+@click.option("--network", help="A preset; `counterpoint networks` lists them.")
+@click.option("--alpha", type=float, help="Instead of --network: seconds a message, between any two ranks.")
+@click.option("--beta", type=float, help="With --alpha: seconds a byte.")
+@click.option("--gamma", type=float, default=0.0, help="With --alpha: seconds a byte reduced.")
+@click.option("--size", default="64MiB", show_default=True, help="Bytes in the larger buffer of a rank.")
+@click.option(
+    "--algorithm", default="auto", show_default=True, help="auto takes the cheapest on the network."
+)
+@click.option("--dtype", default="float32", show_default=True)
+@click.option(
+    "--trace",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the events, for ui.perfetto.dev.",
+)
+def simulate(
+    collective: str, ranks: int, network: str | None, alpha: float | None, beta: float | None, gamma: float,
+    size: str, algorithm: str, dtype: str, file: Path | None,
+) -> None:  # fmt: skip
+    """Run COLLECTIVE (all_reduce, …) on simulated ranks: time, bandwidth, messages, the busiest link."""
+    from counterpoint import bench as table
+    from counterpoint.simulate import simulate as run
+    from counterpoint.trace import to_chrome
+
+    wires = _wires(network, alpha, beta, gamma)
+    with plain_errors():
+        sizes = table.parse_sizes(size)
+        if len(sizes) > 1:
+            raise ValueError(
+                f"size {size!r}: give one size, such as 64MiB (`counterpoint bench` takes FROM:TO)"
+            )
+        found = run(collective, ranks, wires, sizes[0], algorithm=algorithm, dtype=table.parse_dtype(dtype))
+        for line in found.lines():
+            click.echo(line)
+        if file is not None:
+            file.write_text(json.dumps(to_chrome(found.trace, f"{collective} on {found.network!r}")))
+            click.echo(f"  trace     {len(found.trace):,} events in {file}; open it at ui.perfetto.dev")
+
+
+@click.command()
+def networks() -> None:
+    """List the networks that have a name."""
+    from counterpoint.models import PRESETS
+
+    width = max(map(len, PRESETS))
+    for name, found in PRESETS.items():
+        click.echo(f"{name:<{width}}  {found.about}; {found.ranks} ranks if not said")
+
+
+def _wires(network: str | None, alpha: float | None, beta: float | None, gamma: float) -> "str | Link":
+    """What the options say of the network. A wrong mix of them is the user's error."""
+    from counterpoint.models import Link
+
+    if (network is None) == (alpha is None) or (beta is not None and alpha is None):
+        raise click.UsageError(
+            "give --network NAME (`counterpoint networks` lists them), or --alpha and --beta"
+        )
+    if network is not None:
+        return network
+    values: dict[str, Any] = {"alpha": alpha, "beta": beta or 0.0, "gamma": gamma}
+    for name, value in values.items():
+        if not 0 <= value < float("inf"):
+            raise click.UsageError(f"--{name} {value}: give seconds, finite and not negative")
+    return Link(**values)
