@@ -197,7 +197,7 @@ def test_int8_wraps_as_torch_does():
 
 def test_unknown_names_are_answered_with_those_that_are():
     with pytest.raises(
-        RankFailed, match="no algorithm 'rings'; there are auto, star, tree, ring, recursive_d"
+        RankFailed, match="no algorithm 'rings'; there are auto, star, tree, ring, recursive-d"
     ):
         run("rings", exact(2, 3))
     with pytest.raises(RankFailed, match="no reduction 'mean'; there are sum, avg"):

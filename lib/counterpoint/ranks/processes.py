@@ -247,7 +247,8 @@ def _signal(number: int) -> str:
 
 def _pickled(value: Any, what: str) -> bytes:
     try:
-        return pickles.dumps(value)
+        with pickles.traveling(value):
+            return pickles.dumps(value)
     except Exception as error:
         raise TypeError(
             f"launch: {what} cannot be sent to another process ({type(error).__name__}: {error}); "
