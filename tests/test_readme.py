@@ -13,7 +13,7 @@ def test_the_programs_in_readme_run(capsys):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     library = text[text.index("## The library") :]
     programs = re.findall(r"```python\n(.*?)```", library, flags=re.DOTALL)
-    assert len(programs) == 3
+    assert len(programs) == 4
     names: dict = {}
     for program in programs:
         exec(compile(program, "README.md", "exec"), names)
