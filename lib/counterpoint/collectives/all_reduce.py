@@ -4,7 +4,16 @@ from functools import lru_cache
 
 import torch
 
-from counterpoint.collectives import one_shot, rabenseifner, recursive_doubling, ring, star, tree, two_shot
+from counterpoint.collectives import (
+    direct,
+    one_shot,
+    rabenseifner,
+    recursive_doubling,
+    ring,
+    star,
+    tree,
+    two_shot,
+)
 from counterpoint.collectives.choice import Algorithms, known, quickest
 from counterpoint.models import Link
 from counterpoint.ranks import Comm, check_op, check_tensor, finish
@@ -21,6 +30,7 @@ BY_MESSAGES: Algorithms = {
 BY_WINDOWS: Algorithms = {
     "one-shot": (one_shot.one_shot_all_reduce, one_shot.cost),
     "two-shot": (two_shot.two_shot_all_reduce, two_shot.cost),
+    "direct": (direct.direct_all_reduce, direct.cost),
 }
 """The same, for ranks that reach each other's memory."""
 
@@ -32,16 +42,18 @@ def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str
 
     tensor: any shape and strides, same shape and dtype on every rank; views are written through. op: sum,
     avg, product, min, max; and, or, xor on integers and bool. algorithm: "star", "tree", "ring",
-    "recursive-doubling", "rabenseifner", or, where ranks reach each other's memory, "one-shot", "two-shot"; "auto"
-    for the one that is cheapest by its cost. Cost: the algorithm's; a tensor that is not contiguous is also copied
-    twice. Raises ValueError for an unknown op or algorithm, or an op that the dtype has not, before any message;
-    TypeError for what is no tensor; MismatchError if ranks differ.
+    "recursive-doubling", "rabenseifner"; where ranks reach each other's memory also "one-shot", "two-shot" and
+    "direct"; or "auto" for the one that is cheapest by its cost. Cost: the algorithm's; a tensor that is not
+    contiguous is also copied twice. Raises ValueError for an unknown op or algorithm, or an op that the dtype has not, before
+    any message; TypeError for what is no tensor; MismatchError if ranks differ.
     """
     check_tensor("all_reduce", tensor)
     check_op(op, tensor.dtype)
     if algorithm == "auto":
         algorithm = cheapest(comm.size, tensor.numel(), tensor.element_size())
     known("all_reduce", algorithm, ALGORITHMS)
+    if algorithm == "direct" and direct.compiled_all_reduce(comm, tensor, op):
+        return tensor
     comm.agree("all_reduce", tensor.numel(), tensor.dtype, op, algorithm)
     with torch.no_grad(), comm.phase(""):
         whole = tensor.detach()

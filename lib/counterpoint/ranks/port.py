@@ -125,6 +125,15 @@ class Port(ABC):
         """Whether all ranks reach this tensor, so that it can be a window as it is."""
         return True
 
+    @property
+    def hands_over(self) -> bool:
+        """Whether ranks can hand over in compiled code (`handoff.py`)."""
+        return False
+
+    def settle(self) -> None:
+        """Return when whatever the rank has begun to move is where it belongs."""
+        return
+
     def reach(self, kind: str, peer: int, nbytes: int, reduced: bool) -> tuple[float, float] | None:
         """The virtual (start, end) of a get from, or a put to, `peer`'s memory; None on the wall clock."""
         return None

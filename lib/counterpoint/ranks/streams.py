@@ -3,7 +3,7 @@
 A rank's kernels run later than its Python does. So a message may be copied only after what both ranks had
 queued before they posted their ends of it: the mover's stream waits for an event of each. And neither rank's
 next kernel may touch the tensor before the copy: each rank's stream waits for the copy's event when the rank
-sees the message complete. Nothing waits on the host.
+sees the message complete. Nothing waits on the host but a window's fence.
 """
 
 from contextlib import ExitStack
@@ -54,6 +54,10 @@ class Streams:
     def __exit__(self, *error: Any) -> None:
         self.cuda.current_stream(self.device).synchronize()  # what the launcher reads is there
         self.stack.close()
+
+    def settle(self) -> None:
+        """A fence waits on the host: after it, others use what this rank's kernels wrote."""
+        self.cuda.current_stream(self.device).synchronize()
 
     def posted(self, request: Request) -> None:
         """From here on the tensor may be read (a send) or overwritten (a receive)."""

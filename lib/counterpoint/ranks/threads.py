@@ -17,6 +17,7 @@ import torch
 from counterpoint.models import Link
 from counterpoint.ranks.deadlock import Blocked, find_deadlock, mismatch
 from counterpoint.ranks.errors import CommError, RankStopped
+from counterpoint.ranks.handoff import Handoff
 from counterpoint.ranks.matching import Key, match_or_post, misfit, store
 from counterpoint.ranks.port import Port, Sampler, caller_line
 from counterpoint.ranks.request import Request
@@ -93,9 +94,19 @@ class ThreadPort(Port):
         self.gate = threading.Lock()
         self.gate.acquire()
         self.streams: Streams | None = None
+        self.handoffs: dict[tuple, Handoff] = {}
+        """By communicator."""
+
+    @property
+    def hands_over(self) -> bool:
+        return not self.clock.virtual and self.sampler is None and self.device.type == "cpu"
 
     def seconds(self) -> float:
         return time.perf_counter() - self.world.began
+
+    def settle(self) -> None:
+        if self.streams is not None:
+            self.streams.settle()
 
     def isend(self, comm: tuple, tensor: torch.Tensor, dest: int, tag: int, call: str) -> Request:
         tensor = tensor.detach() if tensor.requires_grad else tensor

@@ -74,6 +74,7 @@ class Window:
     def fence(self) -> None:
         """Return when every rank has called it: what was written before, all can read after."""
         comm, port, clock = self._comm, self._port, self._port.clock
+        port.settle()
         clock.land()
         begin = clock.now if clock.virtual else port.seconds()
         mine = ("fence", self._number, max(clock.last_send, clock.last_receive))
