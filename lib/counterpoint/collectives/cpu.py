@@ -78,7 +78,7 @@ def add_up(words: Any, rank: int, size: int, low: int, high: int, block: int, op
 
 @njit(nogil=True)
 def combine(total: Any, other: Any, op: int) -> None:
-    """total = total op other. As torch has it: NaN wins in min and max, and of two zeros the second."""
+    """total = total op other. NaN wins in min and max; torch leaves open which of 0.0 and -0.0 does."""
     n = len(total)
     if op <= 1:
         for i in range(n):

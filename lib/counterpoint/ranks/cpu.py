@@ -11,12 +11,12 @@ import ctypes
 import time
 from typing import Any
 
-from numba import carray, config, njit, types
-from numba.extending import intrinsic
+from numba import carray, config, njit, types  # type: ignore[attr-defined]
+from numba.extending import intrinsic as _intrinsic
 
 from counterpoint.ranks.handoff import ADDRESS, ARRIVED, COUNT, LINE, SLEEPERS, SLOTS
 
-if config.DISABLE_JIT:
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
     raise ImportError("NUMBA_DISABLE_JIT is set")
 
 LOOKS = 200
@@ -32,6 +32,8 @@ _clock = _libc.clock_gettime
 _clock.argtypes, _clock.restype = [ctypes.c_int, ctypes.c_void_p], ctypes.c_int
 _MONOTONIC = int(time.CLOCK_MONOTONIC)
 _SCRATCH = 6  # where in its line a rank keeps the clock's two words
+
+intrinsic: Any = _intrinsic  # takes a first argument that its callers do not give
 
 # Loads, stores and additions that other threads see in one order.
 

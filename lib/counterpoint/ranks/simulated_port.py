@@ -9,7 +9,8 @@ import torch
 from counterpoint.models import Route
 from counterpoint.ranks.deadlock import Blocked, mismatch
 from counterpoint.ranks.matching import misfit, store
-from counterpoint.ranks.port import Port, Sampler, caller_line
+from counterpoint.ranks.one_memory import OneMemory
+from counterpoint.ranks.port import Sampler, caller_line
 from counterpoint.ranks.request import UNKNOWN_CHUNK, Request
 from counterpoint.ranks.routes import Channel, RouteClock
 from counterpoint.trace import Line, Recorder
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from counterpoint.ranks.simulated import Simulation
 
 
-class SimulatedPort(Port):
+class SimulatedPort(OneMemory):
     """One rank of a `Simulation`."""
 
     def __init__(
@@ -199,19 +200,6 @@ class SimulatedPort(Port):
         self.clock.now = max(clock for _, clock in met.values())
         self.waited(call, [], begin, self.clock.now, line)
         return [met[member][0] for member in members]
-
-    def share(
-        self,
-        comm: tuple,
-        members: tuple[int, ...],
-        number: int,
-        shape: tuple[int, ...],
-        dtype: torch.dtype,
-        mine: torch.Tensor | None,
-        call: str,
-    ) -> list[torch.Tensor]:
-        part = torch.zeros(shape, dtype=dtype) if mine is None else mine
-        return self.exchange(comm, members, number, part, call)
 
     def reach(self, kind: str, peer: int, nbytes: int, reduced: bool) -> tuple[float, float]:
         """It uses ways that other ranks use too, so whoever's clock is earlier goes first."""

@@ -19,7 +19,8 @@ from counterpoint.ranks.deadlock import Blocked, find_deadlock, mismatch
 from counterpoint.ranks.errors import CommError, RankStopped
 from counterpoint.ranks.handoff import Handoff
 from counterpoint.ranks.matching import Key, match_or_post, misfit, store
-from counterpoint.ranks.port import Port, Sampler, caller_line
+from counterpoint.ranks.one_memory import OneMemory
+from counterpoint.ranks.port import Sampler, caller_line
 from counterpoint.ranks.request import Request
 from counterpoint.ranks.streams import Streams
 from counterpoint.trace import Line, Recorder
@@ -78,7 +79,7 @@ class World:
             self.fail(mismatch(self.announced, self.ports) or error)
 
 
-class ThreadPort(Port):
+class ThreadPort(OneMemory):
     """One rank thread's end; `gate` is a lock it sleeps on."""
 
     def __init__(
@@ -247,19 +248,6 @@ class ThreadPort(Port):
         end = self.clock.now if self.clock.virtual else self.seconds()
         self.waited(call, [], begin, end, line)
         return [met[member][0] for member in members]
-
-    def share(
-        self,
-        comm: tuple,
-        members: tuple[int, ...],
-        number: int,
-        shape: tuple[int, ...],
-        dtype: torch.dtype,
-        mine: torch.Tensor | None,
-        call: str,
-    ) -> list[torch.Tensor]:
-        part = torch.zeros(shape, dtype=dtype, device=self.device) if mine is None else mine
-        return self.exchange(comm, members, number, part, call)
 
     def reach(self, kind: str, peer: int, nbytes: int, reduced: bool) -> tuple[float, float] | None:
         link = self.world.ports[peer].clock.link
