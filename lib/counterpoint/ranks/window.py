@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from counterpoint.ranks.checks import check_tensor
+from counterpoint.ranks.errors import MismatchError
 from counterpoint.ranks.matching import store
 from counterpoint.ranks.ops import check_op
 from counterpoint.ranks.port import caller_line
@@ -77,11 +78,11 @@ class Window:
         port.settle()
         clock.land()
         begin = clock.now if clock.virtual else port.seconds()
-        mine = ("fence", self._number, max(clock.last_send, clock.last_receive))
-        everyone = comm._exchange(mine, "fence")
-        if any(not isinstance(theirs, tuple) or theirs[:2] != mine[:2] for theirs in everyone):
-            comm.agree("fence", f"window {self._number}")
-        clock.last_send = clock.last_receive = step = 1 + max(steps for _, _, steps in everyone)
+        comm.agree("fence", f"window {self._number}")
+        everyone = comm._exchange(max(clock.last_send, clock.last_receive), "fence")
+        if not all(isinstance(steps, int) for steps in everyone):
+            raise MismatchError(f"rank {comm.rank}: others are in a barrier or a split while this rank is in a fence")
+        clock.last_send = clock.last_receive = step = 1 + max(everyone)
         if port.recorder is not None:
             end = clock.now if clock.virtual else port.seconds()
             port.recorder.add(
