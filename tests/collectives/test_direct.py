@@ -9,7 +9,7 @@ import time
 import pytest
 import torch
 
-from counterpoint.collectives import all_reduce, broadcast, direct, two_shot
+from counterpoint.collectives import all_reduce, broadcast, direct, kernels, two_shot
 from counterpoint.ranks import DeadlockError, LaunchTimeout, MismatchError, RankFailed, launch
 
 FLOATS = [torch.float32, torch.float64]
@@ -59,7 +59,7 @@ def test_compiled_and_plain_leave_the_same_bits_and_transfers(compiled, p):
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS], ids=str)
 def test_every_compiled_dtype_and_op_leaves_the_bits_of_the_plain_way(compiled, dtype):
     assert direct.prepare(dtype)
-    for op in direct.OPS:
+    for op in kernels.OPS:
         if op == "avg" and dtype in INTEGERS:
             continue
         for p in (2, 3, 5):

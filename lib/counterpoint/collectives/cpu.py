@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numba import from_dtype, njit, types
 
-from counterpoint.collectives.direct import (
+from counterpoint.collectives.stages import (
     DIFFERENT,
     DONE,
     ENTRY,

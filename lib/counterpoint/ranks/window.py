@@ -81,7 +81,9 @@ class Window:
         comm.agree("fence", f"window {self._number}")
         everyone = comm._exchange(max(clock.last_send, clock.last_receive), "fence")
         if not all(isinstance(steps, int) for steps in everyone):
-            raise MismatchError(f"rank {comm.rank}: others are in a barrier or a split while this rank is in a fence")
+            raise MismatchError(
+                f"rank {comm.rank}: others are in a barrier or a split while this rank is in a fence"
+            )
         clock.last_send = clock.last_receive = step = 1 + max(everyone)
         if port.recorder is not None:
             end = clock.now if clock.virtual else port.seconds()
