@@ -14,7 +14,6 @@ import torch
 
 from counterpoint import collectives
 from counterpoint.collectives import all_gather, all_reduce, all_to_all, broadcast
-from counterpoint.collectives.all_reduce import BY_MESSAGES
 from counterpoint.ranks import Comm, connect, disconnect, launch
 
 RANKS, COUNT = 5, 1003
@@ -29,7 +28,7 @@ def inputs(comm: Comm, count: int = COUNT) -> torch.Tensor:
 def every_collective(comm: Comm) -> dict[str, str]:
     """What this rank ends with, collective by collective, as a digest of its bits."""
     cases: dict[str, Callable[[], object]] = {}
-    for algorithm in BY_MESSAGES:  # not every world has windows
+    for algorithm in collectives.ALGORITHMS:
         for op in ("sum", "max"):
             cases[f"all_reduce {op}, {algorithm}"] = lambda a=algorithm, o=op: all_reduce(
                 comm, inputs(comm), o, a

@@ -44,8 +44,9 @@ def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str
     avg, product, min, max; and, or, xor on integers and bool. algorithm: "star", "tree", "ring",
     "recursive-doubling", "rabenseifner"; where ranks reach each other's memory also "one-shot", "two-shot" and
     "direct"; or "auto" for the one that is cheapest by its cost. Cost: the algorithm's; a tensor that is not
-    contiguous is also copied twice. Raises ValueError for an unknown op or algorithm, or an op that the dtype has not, before
-    any message; TypeError for what is no tensor; MismatchError if ranks differ.
+    contiguous, or is reduced through windows and not in one, is also copied twice. Raises ValueError for an
+    unknown op or algorithm, or an op that the dtype has not, before any message; TypeError for what is no tensor;
+    MismatchError if ranks differ.
     """
     check_tensor("all_reduce", tensor)
     check_op(op, tensor.dtype)

@@ -17,7 +17,7 @@ def one_shot_all_reduce(comm: Comm, x: torch.Tensor, op: str = "sum") -> torch.T
     """Reduce `x` (1-D, contiguous, same length and dtype on every rank) over all ranks, in place; returned."""
     p, rank = comm.size, comm.rank
     result = torch.empty_like(x)
-    window = comm.window_of(x)
+    window = comm.window_with(x)
     # Every rank's vector is there.
 
     for block in pieces(0, len(x), x.element_size()):
@@ -33,6 +33,7 @@ def one_shot_all_reduce(comm: Comm, x: torch.Tensor, op: str = "sum") -> torch.T
     window.fence()
     # Nobody reads x any more.
     window.put(result, rank)
+    window.copy_back()
     return x
 
 

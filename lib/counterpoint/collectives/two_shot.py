@@ -21,7 +21,7 @@ def two_shot_all_reduce(comm: Comm, x: torch.Tensor, op: str = "sum") -> torch.T
     """Reduce `x` (1-D, contiguous, same length and dtype on every rank) over all ranks, in place; returned."""
     p, rank = comm.size, comm.rank
     others = [(rank + k) % p for k in range(1, p)]
-    window = comm.window_of(x)
+    window = comm.window_with(x)
     # Every rank's vector is there.
 
     for block in blocks(p, rank, len(x), x.element_size()):
@@ -35,6 +35,7 @@ def two_shot_all_reduce(comm: Comm, x: torch.Tensor, op: str = "sum") -> torch.T
 
     window.fence()
     # All blocks of all slices are.
+    window.copy_back()
     return x
 
 

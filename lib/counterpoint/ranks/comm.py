@@ -240,6 +240,16 @@ class Comm:
             )
         return open_window(self, "window_of", tuple(tensor.shape), tensor.dtype, tensor.detach())
 
+    def window_with(self, tensor: torch.Tensor) -> Window:
+        """A window whose part on this rank holds what `tensor` holds: `tensor` itself if the others reach it.
+
+        As `window_of`, but ranks that are processes get one with a copy, which `Window.copy_back` takes home.
+        """
+        check_tensor("window_with", tensor)
+        if self._port.reaches(tensor):
+            return self.window_of(tensor)
+        return open_window(self, "window_with", tuple(tensor.shape), tensor.dtype, None, tensor.detach())
+
     # Labels and time.
 
     def phase(self, name: str) -> Phase:

@@ -32,8 +32,11 @@ class Window:
     `slice(0, 100)`; all of them by default.
     """
 
-    def __init__(self, comm: "Comm", number: int, parts: list[torch.Tensor]) -> None:
+    def __init__(
+        self, comm: "Comm", number: int, parts: list[torch.Tensor], origin: torch.Tensor | None = None
+    ) -> None:
         self._comm, self._port, self._number, self._parts = comm, comm._port, number, parts
+        self._origin = origin
         self.local = parts[comm.rank]
         self.fence()
 
@@ -92,6 +95,11 @@ class Window:
                 (UNKNOWN, UNKNOWN, UNKNOWN), caller_line(),
             )  # fmt: skip
 
+    def copy_back(self) -> None:
+        """Bring the own part home to the tensor that `window_with` copied from; nothing if it is that tensor."""
+        if self._origin is not None:
+            self.get(self._origin, self._comm.rank)
+
     def _fetch(self, tensor: torch.Tensor, source: int, part: Any, op: str, call: str) -> torch.Tensor:
         theirs = self._view(tensor, source, part, call)
         self._move("get", source, tensor.detach(), theirs, op, tensor)
@@ -138,11 +146,21 @@ class Window:
 
 
 def open_window(
-    comm: "Comm", call: str, shape: tuple[int, ...], dtype: torch.dtype, tensor: torch.Tensor | None
+    comm: "Comm",
+    call: str,
+    shape: tuple[int, ...],
+    dtype: torch.dtype,
+    mine: torch.Tensor | None,
+    copied: torch.Tensor | None = None,
 ) -> Window:
-    """Every rank's part, of a shape and dtype that all agree on, as this rank sees it."""
-    comm.agree(call, tuple(shape), dtype)
+    """Every rank's part, of a shape and dtype that all agree on, as this rank sees it.
+
+    mine: the part here, if there is one already; copied: what a new one is to hold before anybody reads it.
+    """
+    comm.agree(call, shape, dtype)
     comm._exchanges += 1
     number = comm._exchanges
-    parts = comm._port.share(comm._key, comm._members, number, tuple(shape), dtype, tensor, call)
-    return Window(comm, number, parts)
+    parts = comm._port.share(comm._key, comm._members, number, shape, dtype, mine, call)
+    if copied is not None:
+        parts[comm.rank].copy_(copied)
+    return Window(comm, number, parts, copied)
