@@ -144,3 +144,8 @@ def test_nothing_to_mark_is_said():
         explain(lambda comm, n: None, 2, (3,))
     with pytest.raises(ValueError, match="give ranks"):
         explain(ring_all_reduce)
+
+
+def test_a_number_of_ranks_that_is_none_is_refused():
+    with pytest.raises(ValueError, match=r"explain: ranks = 2\.5"):
+        explain(ring_all_reduce, 2.5)

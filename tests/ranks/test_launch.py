@@ -2,12 +2,13 @@
 
 import threading
 
+import numpy as np
 import pytest
 import torch
 
 from counterpoint.collectives import all_reduce
 from counterpoint.models import Link
-from counterpoint.ranks import Run, launch
+from counterpoint.ranks import CommError, Run, launch
 
 
 def add_rank(comm, x):
@@ -102,6 +103,8 @@ def test_a_tensor_inside_a_graph_arrives_as_a_leaf():
     [
         ({"ranks": 0}, "ranks = 0"),
         ({"ranks": "four"}, "ranks = 'four'"),
+        ({"ranks": True}, "ranks = True"),
+        ({"ranks": 2.0}, "ranks = 2.0"),
         ({}, "ranks = None"),
         ({"ranks": 3, "per_rank": [1, 2]}, "ranks = 3, but per_rank has 2"),
         ({"args": (1,), "per_rank": [1, 2]}, "args or per_rank, not both"),
@@ -112,6 +115,43 @@ def test_a_tensor_inside_a_graph_arrives_as_a_leaf():
 def test_arguments_that_do_not_fit_are_refused(kwargs, sentence):
     with pytest.raises(ValueError, match=sentence):
         launch(lambda comm, *rest: None, **kwargs)
+
+
+def test_a_count_of_ranks_may_be_any_integer():
+    assert launch(lambda comm: comm.size, np.int64(2)).results == [2, 2]
+
+
+def test_what_is_no_list_and_no_file_is_named():
+    with pytest.raises(TypeError, match="per_rank = 4; give a list"):
+        launch(add_rank, per_rank=4)
+    with pytest.raises(TypeError, match="output = 'file'; give an open file"):
+        launch(add_rank, 2, output="file")
+
+
+def test_a_function_whose_call_runs_nothing_is_refused():
+    def lazy(comm):
+        yield comm.rank
+
+    async def later(comm):
+        return comm.rank
+
+    with pytest.raises(TypeError, match=r"lazy is a generator function, .* take the yield out"):
+        launch(lazy, 2)
+    with pytest.raises(TypeError, match=r"later is a coroutine function, .* take the async out"):
+        launch(later, 2)
+
+
+@pytest.mark.parametrize("world", ["threads", "simulated"])
+def test_a_comm_that_is_kept_after_its_run_says_that_it_is_over(world):
+    comms = launch(lambda comm: comm, 2, world=world).results
+    for call in (
+        lambda comm: comm.send(torch.ones(2), 1),
+        lambda comm: comm.recv(torch.ones(2), 1),
+        lambda comm: comm.barrier(),
+        lambda comm: comm.agree("anything"),
+    ):
+        with pytest.raises(CommError, match="the run of this Comm is over"):
+            call(comms[0])
 
 
 def test_a_lone_tensor_for_args_is_explained():

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from counterpoint import collectives
-from counterpoint.ranks import RankFailed, launch
+from counterpoint.ranks import MismatchError, RankFailed, launch
 
 X = torch.ones(4)
 
@@ -28,6 +28,9 @@ TYPES = {
     "a tag in words": (lambda comm: comm.send(X, 0, "a"), "send has tag 'a', which is not an integer"),
     "a fraction's tag": (lambda comm: comm.recv(X, 0, 1.5), "recv has tag 1.5"),
     "a group of one": (lambda comm: comm.group(0), r"wants a list of ranks, such as \[0\]"),
+    "a phase that is no name": (lambda comm: comm.phase(["a"]), r"phase\(\['a'\]\) wants a name"),
+    "a colour in words": (lambda comm: comm.split("red"), "rank 0: split has color 'red', which is not an integer"),
+    "a key in words": (lambda comm: comm.split(0, "first"), "split has key 'first', which is not an integer"),
     "a group of floats": (lambda comm: comm.group([0.0]), "group names rank 0.0"),
     "all_reduce an array": (lambda comm: collectives.all_reduce(comm, np.ones(4)), "all_reduce: numpy.ndarray"),
     "all_reduce swapped": (lambda comm: collectives.all_reduce(X, comm), "comm comes first"),
@@ -88,3 +91,16 @@ def test_ranks_and_tags_may_be_any_kind_of_integer(number):
 def test_what_cannot_be_copied_for_each_rank_is_named(argument):
     with pytest.raises(TypeError, match=r"among the arguments cannot be copied for each rank .* share=True"):
         launch(lambda comm, x: None, 2, (argument,))
+
+
+def test_data_and_phantoms_do_not_meet():
+    def worker(comm):
+        device = "meta" if comm.rank else "cpu"
+        if comm.rank:
+            comm.recv(torch.empty(3, device=device), 0)
+        else:
+            comm.send(torch.ones(3, device=device), 1)
+
+    for world in ("threads", "simulated"):
+        with pytest.raises(MismatchError, match="rank 0 sends data to rank 1, which receives a phantom"):
+            launch(worker, 2, world=world)

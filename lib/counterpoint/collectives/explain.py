@@ -17,6 +17,7 @@ from counterpoint.collectives.cells import Cells
 from counterpoint.models import Link
 from counterpoint.ranks import CommError, Run, launch
 from counterpoint.ranks.arguments import copied, memory_of, tensors_in
+from counterpoint.ranks.checks import check_ranks
 from counterpoint.trace import UNKNOWN, Provenance
 
 BASE, DIGITS = 16, 13
@@ -56,6 +57,7 @@ def explain(
     elif ranks is None:
         raise ValueError("explain: give ranks (how many), per_rank, or like (a run)")
     else:
+        ranks = check_ranks("explain", ranks)
         per_rank = [args if args is not None else (torch.zeros(4 * ranks),)] * ranks
     if not any(True for _ in tensors_in(per_rank)):
         raise ValueError("explain: no tensor among the arguments, so nothing can be marked")

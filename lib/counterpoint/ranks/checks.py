@@ -1,5 +1,6 @@
 """What a call was given, checked where that is cheap, and named where a failure would be obscure."""
 
+import inspect
 import operator
 from typing import Any
 
@@ -32,3 +33,25 @@ def index(value: Any, who: str) -> int:
         division = " (// divides without a fraction, / gives a float)" if isinstance(value, float) else ""
         shown = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
         raise TypeError(f"{who} {shown}, which is not an integer{division}") from None
+
+
+def check_ranks(who: str, ranks: Any) -> int:
+    """`ranks` as an int of at least 1. Raises ValueError for anything else."""
+    count = None if isinstance(ranks, bool) or not hasattr(ranks, "__index__") else operator.index(ranks)
+    if count is None or count < 1:
+        raise ValueError(f"{who}: ranks = {ranks!r}; give how many ranks there are, at least 1")
+    return count
+
+
+def check_function(fn: Any) -> None:
+    """Raise TypeError unless `fn` is a function whose call runs it."""
+    if not callable(fn):
+        raise TypeError(f"launch: {fn!r} is not a function; give one that takes (comm, ...)")
+    lazy = inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn)
+    if lazy or inspect.iscoroutinefunction(fn):
+        name = getattr(fn, "__name__", repr(fn))
+        kind, word = ("generator", "yield") if lazy else ("coroutine", "async")
+        raise TypeError(
+            f"launch: {name} is a {kind} function, so that calling it runs nothing; take the {word} out of it: "
+            f"a rank's calls wait by themselves"
+        )

@@ -172,7 +172,12 @@ class Comm:
 
     def split(self, color: int | None, key: int | None = None) -> "Comm | None":
         """A smaller communicator of the ranks that gave the same `color`, ordered by `key` (ties and
-        default: by rank here). Every rank must call it; one that gives None gets None."""
+        default: by rank here). Every rank must call it; one that gives None gets None. Raises TypeError for a
+        color or key that is not an integer."""
+        if color is not None:
+            color = index(color, f"rank {self.rank}: split has color")
+        if key is not None:
+            key = index(key, f"rank {self.rank}: split has key")
         mine = (color, self.rank if key is None else key, self.rank)
         everyone = self._exchange(mine, "split")
         if color is None:
@@ -254,6 +259,10 @@ class Comm:
 
     def phase(self, name: str) -> Phase:
         """Label what follows in the trace. As `with comm.phase(name):` only what is inside."""
+        if not isinstance(name, str):
+            raise TypeError(
+                f"rank {self.rank}: phase({name!r}) wants a name, such as phase('reduce-scatter')"
+            )
         return Phase(self._port, name)
 
     def compute(self, seconds: float) -> None:

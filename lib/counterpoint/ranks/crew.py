@@ -9,7 +9,7 @@ from typing import Any
 
 from counterpoint.ranks.arguments import buffers_of, copied
 from counterpoint.ranks.comm import Comm
-from counterpoint.ranks.errors import RankStopped
+from counterpoint.ranks.errors import RankStopped, over
 from counterpoint.ranks.output import Prefixed, forget
 from counterpoint.ranks.plan import Outcome, Plan, finished_trace, late, links_of, what_ended_it
 from counterpoint.ranks.setting import ThreadState
@@ -53,9 +53,9 @@ def run(plan: Plan) -> Outcome:
     virtual = plan.network is not None
     clock = "virtual" if virtual else "wall"
     seconds = max(p.clock.now for p in world.ports) if virtual else world.ports[0].seconds()
-    return Outcome(
-        results, plan.arguments, finished_trace(world.ports, recorder, clock), seconds, clock, error
-    )
+    trace = finished_trace(world.ports, recorder, clock)
+    world.failure = world.failure or over()  # for whoever keeps a Comm
+    return Outcome(results, plan.arguments, trace, seconds, clock, error)
 
 
 def _run(world: World, plan: Plan, results: list[Any]) -> BaseException | None:

@@ -63,6 +63,11 @@ class RankStopped(BaseException):
     """Raised inside a rank to end it because the run is over. Not an Exception: do not catch it."""
 
 
+def over() -> CommError:
+    """The error for a call on a `Comm` that was kept after its run."""
+    return CommError("the run of this Comm is over, so nothing can be sent or received on it; launch again")
+
+
 def portable(error: BaseException | None) -> BaseException | None:
     """The error if it can be pickled, else one that says the same; with its traceback as a note."""
     if error is None:

@@ -1,12 +1,13 @@
 """`launch`: run one function on many ranks, wherever they live."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any, TextIO
 
 from counterpoint.models import Link, Network
 from counterpoint.ranks.arguments import copied
+from counterpoint.ranks.checks import check_function, check_ranks
 from counterpoint.ranks.errors import CommError
 from counterpoint.ranks.plan import Plan
 from counterpoint.ranks.port import Sampler
@@ -64,6 +65,8 @@ def launch(
         raise ValueError(f"launch: timeout = {timeout!r}; give seconds, more than 0, or None for no bound")
     if not (isinstance(eager_limit, int) and eager_limit >= 0):
         raise ValueError(f"launch: eager_limit = {eager_limit!r}; give bytes, at least 0")
+    if not (output is None or hasattr(output, "write")):
+        raise TypeError(f"launch: output = {output!r}; give an open file, or anything with a write(text)")
     plan = Plan(
         fn, ranks, arguments, network, eager_limit, timeout, trace, output or sys.stdout, sampler, options
     )
@@ -86,20 +89,19 @@ def launch(
 def _arguments(
     fn: Callable, ranks: int | None, args: tuple, per_rank: Sequence[Any] | None, share: bool
 ) -> tuple[int, list[tuple]]:
-    if not callable(fn):
-        raise TypeError(f"launch: {fn!r} is not a function; give one that takes (comm, ...)")
+    check_function(fn)
     if per_rank is not None:
+        if not isinstance(per_rank, Iterable):
+            raise TypeError(f"launch: per_rank = {per_rank!r}; give a list with an entry for each rank")
         per_rank = list(per_rank)
         if args:
             raise ValueError("launch: give args or per_rank, not both")
         if ranks is not None and ranks != len(per_rank):
             raise ValueError(f"launch: ranks = {ranks}, but per_rank has {len(per_rank)} entries")
-        ranks = len(per_rank)
         given = [entry if isinstance(entry, tuple) else (entry,) for entry in per_rank]
     else:
         if not isinstance(args, tuple):
             raise TypeError(f"launch: args is a {type(args).__name__}; give a tuple, as in (data,)")
-        given = [args] * (ranks if isinstance(ranks, int) else 0)
-    if not (isinstance(ranks, int) and ranks >= 1):
-        raise ValueError(f"launch: ranks = {ranks!r}; give how many ranks there are, at least 1")
+        given = [args] * check_ranks("launch", ranks)
+    ranks = check_ranks("launch", len(given) if per_rank is not None else ranks)
     return ranks, given if share else [copied(entry) for entry in given]

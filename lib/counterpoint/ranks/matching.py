@@ -38,6 +38,13 @@ def misfit(send: Any, receive: Request) -> MismatchError | None:
         source, count, dtype = send.port.rank, send.tensor.numel(), send.tensor.dtype
     else:
         source, count, dtype = send.source, send.count, send.dtype
+    real = not isinstance(send, Request) or not send.tensor.is_meta
+    if real == target.is_meta and count:
+        kinds = ("data", "a phantom, which has none") if real else ("a phantom, which has no data,", "data")
+        return MismatchError(
+            f"rank {source} sends {kinds[0]} to rank {receive.port.rank}, which receives {kinds[1]}; let both ends be "
+            f"on device 'meta', or neither\n{_place(receive)}"
+        )
     if dtype == target.dtype and count == target.numel():
         return None
     lines = [

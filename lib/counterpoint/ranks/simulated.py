@@ -22,7 +22,7 @@ import torch
 from counterpoint.models import Link, as_network
 from counterpoint.ranks.arguments import buffers_of
 from counterpoint.ranks.deadlock import find_deadlock, mismatch
-from counterpoint.ranks.errors import CommError, RankStopped
+from counterpoint.ranks.errors import CommError, RankStopped, over
 from counterpoint.ranks.fast import SimulatedComm
 from counterpoint.ranks.output import Prefixed
 from counterpoint.ranks.plan import Outcome, Plan, finished_trace, late, what_ended_it
@@ -179,7 +179,9 @@ def run(plan: Plan) -> Outcome:
             world.end()
     seconds = max(port.clock.now for port in world.ports)
     trace = finished_trace(world.ports, recorder, "virtual")
-    return Outcome(results, plan.arguments, trace, seconds, "virtual", world.failure)
+    ended = world.failure
+    world.failure = ended or over()  # for whoever keeps a Comm
+    return Outcome(results, plan.arguments, trace, seconds, "virtual", ended)
 
 
 class _Late(BaseException):
