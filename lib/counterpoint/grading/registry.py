@@ -10,6 +10,11 @@ from counterpoint.grading.exercise import Exercise
 
 ORDER = (
     "hello-neighbour",
+    "ping-pong",
+    "binomial-broadcast",
+    "scatter-all-gather-broadcast",
+    "bruck-all-gather",
+    "pairwise-all-to-all",
     "star-all-reduce",
     "binomial-reduce",
     "ring-reduce-scatter",

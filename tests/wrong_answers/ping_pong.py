@@ -1,0 +1,57 @@
+"""Wrong answers to ping-pong."""
+
+
+def line(x, y):
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum(
+        (a - mean_x) ** 2 for a in x
+    )
+    return mean_y - slope * mean_x, slope
+
+
+def not_halved(counts, seconds):
+    return line([4 * n for n in counts], seconds)
+
+
+def elements(counts, seconds):
+    return line(counts, [s / 2 for s in seconds])
+
+
+def bits(counts, seconds):
+    return line([32 * n for n in counts], [s / 2 for s in seconds])
+
+
+def no_latency(counts, seconds):
+    x, y = [4 * n for n in counts], [s / 2 for s in seconds]
+    return 0.0, sum(a * b for a, b in zip(x, y, strict=True)) / sum(a * a for a in x)
+
+
+def two_points(counts, seconds):
+    beta = (seconds[-1] - seconds[0]) / 2 / (4 * (counts[-1] - counts[0]))
+    return seconds[0] / 2 - beta * 4 * counts[0], beta
+
+
+def swapped(counts, seconds):
+    alpha, beta = line([4 * n for n in counts], [s / 2 for s in seconds])
+    return beta, alpha
+
+
+def smallest_is_latency(counts, seconds):
+    beta = (seconds[-1] - seconds[0]) / 2 / (4 * (counts[-1] - counts[0]))
+    return seconds[0] / 2, beta
+
+
+def one_number(counts, seconds):
+    return line([4 * n for n in counts], [s / 2 for s in seconds])[0]
+
+
+WRONG = [
+    ("the round trip is not halved", not_halved, "there **and back** is two messages", 0),
+    ("elements for bytes", elements, "an element has 4 bytes", 0),
+    ("bits for bytes", bits, "**bits** are not bytes", 0),
+    ("a line through the origin", no_latency, "**through the origin**", 0),
+    ("a line through two points", two_points, "**All points** count", 3),
+    ("alpha and beta swapped", swapped, "They are **swapped**", 0),
+    ("takes the smallest message for the latency", smallest_is_latency, "fit a straight line", 0),
+    ("returns alpha alone", one_number, "it should return two numbers", 0),
+]

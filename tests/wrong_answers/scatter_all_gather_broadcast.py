@@ -1,0 +1,97 @@
+"""Wrong answers to scatter-all-gather-broadcast."""
+
+
+def scatter(comm, chunks, root):
+    for r in range(comm.size):
+        if comm.rank == root and r != root:
+            comm.send(chunks[r], r)
+        elif comm.rank == r and r != root:
+            comm.recv(chunks[r], root)
+
+
+def gather(comm, chunks, first=0, steps=None):
+    p, rank = comm.size, comm.rank
+    for step in range(p - 1 if steps is None else steps):
+        comm.sendrecv(
+            chunks[(rank + first - step) % p],
+            (rank + 1) % p,
+            chunks[(rank + first - step - 1) % p],
+            (rank - 1) % p,
+        )
+
+
+def scatter_only(comm, tensor, root):
+    scatter(comm, list(tensor.tensor_split(comm.size)), root)
+
+
+def wrong_first_chunk(comm, tensor, root):
+    chunks = list(tensor.tensor_split(comm.size))
+    scatter(comm, chunks, root)
+    gather(comm, chunks, first=1)
+
+
+def one_step_short(comm, tensor, root):
+    chunks = list(tensor.tensor_split(comm.size))
+    scatter(comm, chunks, root)
+    gather(comm, chunks, steps=max(0, comm.size - 2))
+
+
+def root_is_0(comm, tensor, root):
+    chunks = list(tensor.tensor_split(comm.size))
+    scatter(comm, chunks, 0)
+    gather(comm, chunks)
+
+
+def equal_chunks(comm, tensor, root):
+    n = tensor.numel() // comm.size
+    chunks = [tensor[i * n : (i + 1) * n] for i in range(comm.size)]
+    scatter(comm, chunks, root)
+    gather(comm, chunks)
+
+
+def tree(comm, tensor, root):
+    me, distance = (comm.rank - root) % comm.size, 1
+    while distance < comm.size:
+        distance *= 2
+    while distance > 1:
+        distance //= 2
+        if me % (2 * distance) == 0 and me + distance < comm.size:
+            comm.send(tensor, (me + distance + root) % comm.size)
+        elif me % (2 * distance) == distance:
+            comm.recv(tensor, (me - distance + root) % comm.size)
+
+
+def star(comm, tensor, root):
+    for r in range(comm.size):
+        if comm.rank == root and r != root:
+            comm.send(tensor, r)
+        elif comm.rank == r and r != root:
+            comm.recv(tensor, root)
+
+
+def copies(comm, tensor, root):
+    chunks = [chunk.clone() for chunk in tensor.tensor_split(comm.size)]
+    scatter(comm, chunks, root)
+    gather(comm, chunks)
+
+
+def sends_first(comm, tensor, root):
+    p, rank = comm.size, comm.rank
+    chunks = list(tensor.tensor_split(p))
+    scatter(comm, chunks, root)
+    for step in range(p - 1):
+        comm.send(chunks[(rank - step) % p], (rank + 1) % p)
+        comm.recv(chunks[(rank - step - 1) % p], (rank - 1) % p)
+
+
+WRONG = [
+    ("only scatters", scatter_only, "the **all-gather is missing**", 0),
+    ("starts the ring with a chunk that it has not", wrong_first_chunk, "**nothing of the root's yet**", 0),
+    ("one step too few", one_step_short, "alone", 0),
+    ("forgets the root", root_is_0, "It is right when the **root** is rank 0", 0),
+    ("dropped remainder", equal_chunks, "none may be left out", 1),
+    ("right but too many bytes: a tree of whole vectors", tree, "You send the **whole vector**", 4),
+    ("right but too many bytes: a star", star, "whole vector", 4),
+    ("chunks that are copies", copies, "was changed, though messages travelled", 0),
+    ("send-first deadlock above the eager limit", sends_first, "that was luck", 0),
+]
