@@ -77,11 +77,16 @@ def only_the_first_half(comm, tensor, root):
 WRONG = [
     ("forgets the root", root_is_0, "It is right when the **root** is rank 0", 0),
     ("peers are not counted back from the root", not_turned_back, "and back again", 0),
-    ("turned the wrong way", turned_the_wrong_way, "It is right when the **root** is rank 0", 0),
-    ("a doubling that sends to ranks that are not there", powers_of_two, "works only for powers of two", 1),
-    ("too many steps: a star", star, "that is the **star**", 5 - 1),
+    ("turned the wrong way", turned_the_wrong_way, "**nothing of the root's yet**", 0),
+    (
+        "a doubling that sends to ranks that are not there",
+        powers_of_two,
+        "has returned and will never receive",
+        1,
+    ),
+    ("too many steps: a star", star, "that is the **star**", 4),
     ("too many steps: a chain", chain, "a **chain**", 4),
     ("small distances first", sends_before_it_has, "**nothing of the root's yet**", 0),
-    ("receives into a copy", into_a_copy, "was changed, though messages travelled", 0),
+    ("receives into a copy", into_a_copy, "the caller's vector", 0),
     ("stops after one message", only_the_first_half, "alone", 0),
 ]

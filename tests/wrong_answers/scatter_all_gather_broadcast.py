@@ -92,6 +92,6 @@ WRONG = [
     ("dropped remainder", equal_chunks, "none may be left out", 1),
     ("right but too many bytes: a tree of whole vectors", tree, "You send the **whole vector**", 4),
     ("right but too many bytes: a star", star, "whole vector", 4),
-    ("chunks that are copies", copies, "was changed, though messages travelled", 0),
+    ("chunks that are copies", copies, "the caller's vector", 0),
     ("send-first deadlock above the eager limit", sends_first, "that was luck", 0),
 ]

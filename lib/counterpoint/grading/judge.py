@@ -108,6 +108,8 @@ def tried(attempts: Sequence[Attempt]) -> str:
     ranks = [case.ranks for case in all_]
     counts = [case.count for case in all_]
     dtypes = len({case.dtype for case in all_})
+    if max(ranks) == 1:
+        return f"{len(all_)} runs"
     words = [f"p = {min(ranks)}…{max(ranks)}"]
     if len(set(counts)) > 1:
         words.append(f"lengths {min(counts):,} to {max(counts):,}")

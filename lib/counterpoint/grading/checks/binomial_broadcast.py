@@ -2,6 +2,7 @@
 
 from counterpoint.grading.costs import few_messages, few_steps
 from counterpoint.grading.diagnoses.patterns import power_of_two
+from counterpoint.grading.diagnoses.ring import never_written
 from counterpoint.grading.exercise import Exercise, Part, cases
 from counterpoint.grading.roots import (
     like_a_chain,
@@ -45,6 +46,6 @@ EXERCISE = Exercise(
         few_messages(lambda case: (case.ranks - 1) * case.count * case.itemsize),
         few_steps(lambda case: (case.ranks - 1).bit_length()),
     ),
-    diagnoses=(only_root_0, not_the_roots),
+    diagnoses=(never_written, only_root_0, not_the_roots),
     remarks=(like_a_star, like_a_chain),
 )  # fmt: skip

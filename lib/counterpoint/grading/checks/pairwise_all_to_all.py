@@ -2,9 +2,10 @@
 
 import torch
 
-from counterpoint.grading.costs import few_bytes, few_steps, two_halves
+from counterpoint.grading.costs import few_bytes, few_steps
 from counterpoint.grading.diagnoses import Evidence, Finding
 from counterpoint.grading.diagnoses.patterns import power_of_two
+from counterpoint.grading.diagnoses.ring import never_written
 from counterpoint.grading.exercise import Case, Exercise, Part, Want, cases, vector
 
 
@@ -93,6 +94,5 @@ EXERCISE = Exercise(
         few_bytes(lambda case: (case.ranks - 1) * case.count * case.itemsize),
         few_steps(lambda case: case.ranks - 1),
     ),
-    diagnoses=(own_missing, wrong_piece),
-    remarks=(two_halves,),
+    diagnoses=(never_written, own_missing, wrong_piece),
 )  # fmt: skip

@@ -70,7 +70,7 @@ def the_fit(evidence: Evidence) -> Finding | None:
 
 
 def _why(alpha: int, beta: int, got_alpha: int, got_beta: int, on_a_line: bool) -> str:
-    if (got_alpha, got_beta) == (beta, alpha) or abs(got_alpha - beta / 1000) <= 1:
+    if _near(got_beta, 1000 * alpha):
         return "They are **swapped**: return alpha, the seconds of an empty message, first."
     if _near(got_alpha, 2 * alpha) and _near(got_beta, 2 * beta):
         return "Both are twice too large: a message there **and back** is two messages, so halve the times."

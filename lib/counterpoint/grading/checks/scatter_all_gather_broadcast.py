@@ -4,6 +4,7 @@ from counterpoint.grading.chunks import sizes
 from counterpoint.grading.costs import few_bytes, few_steps
 from counterpoint.grading.diagnoses import Evidence, Finding
 from counterpoint.grading.diagnoses.patterns import divides
+from counterpoint.grading.diagnoses.ring import never_written
 from counterpoint.grading.exercise import Case, Exercise, Part, cases
 from counterpoint.grading.roots import (
     like_a_chain,
@@ -80,6 +81,6 @@ EXERCISE = Exercise(
     call=with_root,
     wants=want_roots,
     targets=(few_bytes(most_bytes), few_steps(lambda case: 2 * (case.ranks - 1))),
-    diagnoses=(scattered_only, only_root_0, not_the_roots),
+    diagnoses=(never_written, scattered_only, only_root_0, not_the_roots),
     remarks=(whole_to_everyone, like_a_star, like_a_chain),
 )  # fmt: skip
