@@ -8,7 +8,7 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 
@@ -25,10 +25,10 @@ def inputs(comm: Comm, count: int = COUNT) -> torch.Tensor:
     return torch.randn(count, generator=generator).to(comm.device)
 
 
-def every_collective(comm: Comm) -> dict[str, str]:
-    """What this rank ends with, collective by collective, as a digest of its bits."""
+def every_collective(comm: Comm, algorithms: Iterable[str] = collectives.ALGORITHMS) -> dict[str, str]:
+    """What this rank ends with, collective by collective, as a digest of its bits; all-reduce by these algorithms."""
     cases: dict[str, Callable[[], object]] = {}
-    for algorithm in collectives.ALGORITHMS:
+    for algorithm in algorithms:
         for op in ("sum", "max"):
             cases[f"all_reduce {op}, {algorithm}"] = lambda a=algorithm, o=op: all_reduce(
                 comm, inputs(comm), o, a
@@ -39,23 +39,23 @@ def every_collective(comm: Comm) -> dict[str, str]:
         cases[f"all_gather, {algorithm}"] = lambda a=algorithm: all_gather(comm, room(comm), inputs(comm), a)
     for algorithm in ("pairwise", "bruck"):
         cases[f"all_to_all, {algorithm}"] = lambda a=algorithm: all_to_all(
-            comm, room(comm), inputs(comm, COUNT * RANKS), a
+            comm, room(comm), inputs(comm, COUNT * comm.size), a
         )
     cases["all_to_all, unequal pieces"] = lambda: unequal(comm)
     cases["reduce"] = lambda: collectives.reduce(comm, inputs(comm), 2)
     cases["reduce_scatter"] = lambda: collectives.reduce_scatter(
-        comm, inputs(comm, COUNT), inputs(comm, COUNT * RANKS)
+        comm, inputs(comm, COUNT), inputs(comm, COUNT * comm.size)
     )
     cases["scan"] = lambda: collectives.scan(comm, inputs(comm))
     cases["exscan"] = lambda: collectives.exscan(comm, inputs(comm))
     cases["gather"] = lambda: collectives.gather(
-        comm, list(room(comm).tensor_split(RANKS)) if comm.rank == 1 else None, inputs(comm), 1
+        comm, list(room(comm).tensor_split(comm.size)) if comm.rank == 1 else None, inputs(comm), 1
     )
     cases["scatter"] = lambda: collectives.scatter(
         comm,
         inputs(comm),
-        list(inputs(comm, COUNT * RANKS).tensor_split(RANKS)) if comm.rank == 4 else None,
-        4,
+        list(inputs(comm, COUNT * comm.size).tensor_split(comm.size)) if comm.rank == comm.size - 1 else None,
+        comm.size - 1,
     )
     cases["split, then all_reduce"] = lambda: all_reduce(
         comm.split(comm.rank % 2), inputs(comm), algorithm="ring"
@@ -64,7 +64,7 @@ def every_collective(comm: Comm) -> dict[str, str]:
 
 
 def room(comm: Comm) -> torch.Tensor:
-    return torch.zeros(COUNT * RANKS, device=comm.device)
+    return torch.zeros(COUNT * comm.size, device=comm.device)
 
 
 def unequal(comm: Comm) -> list[torch.Tensor]:

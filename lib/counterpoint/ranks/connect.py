@@ -25,11 +25,12 @@ from counterpoint.ranks.clock import PortClock
 from counterpoint.ranks.comm import Comm
 from counterpoint.ranks.errors import CommError
 from counterpoint.ranks.lanes import check_backend, lanes_for
+from counterpoint.ranks.lifeline import give_up_after
 from counterpoint.ranks.plan import close_rows, what_ended_it
 from counterpoint.ranks.process_port import ProcessPort
 from counterpoint.ranks.station import Station
 from counterpoint.ranks.streams import Streams
-from counterpoint.ranks.watch import Watch
+from counterpoint.ranks.watch import SILENCE, Watch
 from counterpoint.trace import Recorder, Trace
 
 PINGS = 10
@@ -47,7 +48,8 @@ def connect(*, backend: str = "gloo", eager_limit: int = 8192, trace: bool = Fal
     `disconnect`, that is done for it; when it ends with an exception, the other ranks get RankFailed.
 
     A process that has ended is an error on every rank that waits for it within about a second, one that hangs
-    or cannot be reached within 11 s (`watch.SILENCE`). Raises ValueError outside torchrun.
+    or cannot be reached within 11 s (`watch.SILENCE`; where rank 0's host is the one cut off, the others see that on
+    Linux only, see lifeline.py). Raises ValueError outside torchrun.
     """
     check_backend("connect", backend)
     store, rank, size, host = _world()
@@ -110,6 +112,10 @@ def _world() -> tuple[Store, int, int, str | None]:
                 f"`torchrun --nproc-per-node 4 worker.py`, or call launch(worker, 4, world='processes')"
             )
         store, rank, size = next(rendezvous("env://"))
+    below = store
+    while isinstance(below, PrefixStore):
+        below = below.underlying_store
+    give_up_after(below, SILENCE)
     alone = os.environ.get("LOCAL_WORLD_SIZE") == str(size)
     return store, rank, size, "127.0.0.1" if alone else None
 

@@ -164,9 +164,7 @@ class Station:
             try:
                 known = self.board.failure()
             except RuntimeError as error:
-                known = RankFailed(
-                    f"the run's store cannot be reached any more ({error}), so the run is over", 0
-                )
+                known = store_lost(error)
             if known is not None:
                 self.failed(known)
             elif time.monotonic() > end:
@@ -273,6 +271,13 @@ def gone(rank: int, cause: object = "") -> RankFailed:
     return RankFailed(
         f"rank {rank}'s process is gone: it ended, or its host did, in the middle of the run{why}", rank
     )
+
+
+def store_lost(error: BaseException) -> RankFailed:
+    """The error for a run whose store does not answer; torch adds a stack to the reason, which is left out."""
+    why = (str(error).splitlines() or ["no reason given"])[0]
+    what = f"the run's store, which rank 0's host keeps under torchrun, cannot be reached any more ({why})"
+    return RankFailed(f"{what}, so the run is over", 0)
 
 
 def number_of(comm: tuple) -> int:

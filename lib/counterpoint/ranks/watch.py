@@ -7,6 +7,7 @@ from counterpoint.ranks.board import State
 from counterpoint.ranks.errors import RankFailed
 from counterpoint.ranks.process_port import ProcessPort
 from counterpoint.ranks.standstill import Standstill, standstill
+from counterpoint.ranks.station import store_lost
 
 OFTEN, SELDOM = 0.05, 0.25
 """Seconds between two notices: of a rank that waits, and of one that does not."""
@@ -53,7 +54,7 @@ class Watch(threading.Thread):
                 mark = state.mark
             except RuntimeError as error:
                 if not self.ended.is_set():
-                    station.failed(RankFailed(f"the run's store cannot be reached any more ({error})", 0))
+                    station.failed(store_lost(error))
                 return
             except BaseException as error:  # without a watch nobody would notice a deadlock
                 station.fail(
