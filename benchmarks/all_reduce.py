@@ -2,8 +2,8 @@
 
     python benchmarks/all_reduce.py [--quick] [--save] [--ranks 2,4,8] [--sizes 4KiB:64MiB]
 
-One run, one host. For each number of ranks and size, rounds of [star, tree, ring, auto, gloo, OpenMPI, copy],
-each once a round while the others sleep; the median of the rounds counts. Every result is checked before
+One run, one host. For each number of ranks and size, rounds of [star, tree, ring, two-shot, direct, auto, gloo,
+OpenMPI, copy], each once a round while the others sleep; the median of the rounds counts. Every result is checked before
 it is timed. README.md beside this file says how to read the table.
 """
 
@@ -24,11 +24,12 @@ from interleaved.teams import Team, TeamFailed, ThreadTeam, cores, gloo_team, op
 
 from counterpoint.bench import parse_sizes
 from counterpoint.collectives import all_reduce, cheapest
+from counterpoint.collectives.direct import prepare
 from counterpoint.ranks import Comm
 
-OURS = ("star", "tree", "ring", "auto")
+OURS = ("star", "tree", "ring", "two-shot", "direct", "auto")
 PEERS: dict[str, Callable[[int], Team]] = {"gloo": gloo_team, "openmpi": openmpi_team}
-COMPARED = ("best", "auto", "ring")
+COMPARED = ("direct", "auto", "ring")
 NAMES = {"gloo": "gloo", "openmpi": "OpenMPI"}
 ITEM = torch.float32.itemsize
 CACHED = 16 << 20
@@ -121,7 +122,7 @@ def row(ranks: int, nbytes: int, times: dict[str, Timing]) -> dict[str, Any]:
         },
         "floor_us": round(floor, 2),
         "copy_gb_per_s": round(2 * ranks * nbytes / floor / 1e3, 2),
-        "ring_over_floor": round(us["ring"] / floor, 2),
+        "over_floor": {name: round(us[name] / floor, 2) for name in ("direct", "ring")},
     }
 
 
@@ -130,7 +131,7 @@ HEADING = heading(
     ("ours, in threads, us", [f"{name} " for name in OURS], 9),
     ("in processes, us", list(NAMES.values()), 8),
     *((f"ours / {NAMES[peer]}", COMPARED, 6) for peer in PEERS),
-    ("memory's floor", ("us", "ring"), 8),
+    ("memory's floor, us, and over it", ("", "direct", "ring"), 8),
 )
 
 
@@ -142,23 +143,25 @@ def line(row: dict[str, Any]) -> str:
         "  ".join(figures([us[name]], 8, 1) for name in OURS) + row["auto"][0],
         figures([us.get(peer) for peer in PEERS], 8, 1),
         *(figures([over.get(peer, {}).get(name) for name in COMPARED], 6, 2) for peer in PEERS),
-        f"{figures([row['floor_us']], 8, 1)} {row['ring_over_floor']:>7.1f}x",
+        f"{figures([row['floor_us']], 8, 1)} "
+        + " ".join(f"{row['over_floor'][name]:>7.1f}x" for name in ("direct", "ring")),
     ]
     return " | ".join(parts)
 
 
 def summary(rows: list[dict[str, Any]]) -> list[str]:
-    """For each number of ranks, what a claim has to hold to: the ring at the largest size, and the worst."""
+    """For each number of ranks, what a claim has to hold to: direct and ring at the largest size, and the worst."""
     lines = []
     for ranks in sorted({row["ranks"] for row in rows}):
         mine = [row for row in rows if row["ranks"] == ranks]
         largest = max(mine, key=lambda row: row["nbytes"])
         parts = [
-            f"ring / {NAMES[peer]} {ratio['ring']:.2f} at {size(largest['nbytes'])}"
+            f"{ours} / {NAMES[peer]} {ratio[ours]:.2f} at {size(largest['nbytes'])}"
             for peer, ratio in largest["over"].items()
+            for ours in ("direct", "ring")
         ]
         for peer in largest["over"]:
-            for ours in ("auto", "best"):
+            for ours in ("direct", "auto", "best"):
                 worst = max(mine, key=lambda row: row["over"][peer][ours])
                 ratio = worst["over"][peer][ours]
                 parts.append(f"{ours} / {NAMES[peer]} at most {ratio:.2f}, at {size(worst['nbytes'])}")
@@ -207,13 +210,15 @@ def main(argv: list[str] | None = None) -> None:
         enough=lambda done: given.quick and time.monotonic() > until,
     )
     missing: dict[str, str] = {}
+    compiled = prepare(torch.float32)
     kept: dict[str, Any] = {
         "benchmark": "all_reduce",
         "date": record.now(),
         "machine": record.machine(cores()),
         "load_at_start": record.load(),
-        "versions": record.versions("counterpoint", "torch", "numpy"),
-        "ours": "ranks as threads of one process, plain Python over torch, nothing compiled; tracing off",
+        "versions": record.versions("counterpoint", "torch", "numpy", "numba"),
+        "ours": "ranks as threads of one process, plain Python over torch; direct compiled by Numba if there is "
+        f"Numba ({'there is' if compiled else 'there is none'}); tracing off",
         "dtype": "float32",
         "op": "sum",
         "sizes": given.sizes,

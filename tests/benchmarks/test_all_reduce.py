@@ -61,12 +61,17 @@ def test_every_row_has_every_contestant_or_the_reason_is_kept(ran):
 
 
 def test_ratios_are_our_time_over_theirs():
-    seconds = {"star": 4, "tree": 3, "ring": 2, "auto": 8, "gloo": 16, "openmpi": 1, "copy": 0.5}
+    seconds = {
+        "star": 4, "tree": 3, "ring": 2, "two-shot": 5, "direct": 6, "auto": 8, "gloo": 16, "openmpi": 1,
+        "copy": 0.5,
+    }  # fmt: skip
     row = all_reduce.row(2, 64, {name: Timing(each, each, each, 1, 1) for name, each in seconds.items()})
     assert row["best"] == "ring"
-    assert row["over"]["gloo"] == {"star": 0.25, "tree": 0.188, "ring": 0.125, "auto": 0.5, "best": 0.125}
+    assert row["over"]["gloo"] == {
+        "star": 0.25, "tree": 0.188, "ring": 0.125, "two-shot": 0.312, "direct": 0.375, "auto": 0.5, "best": 0.125,
+    }  # fmt: skip
     assert row["over"]["openmpi"]["best"] == 2
-    assert row["ring_over_floor"] == 4
+    assert row["over_floor"] == {"direct": 12, "ring": 4}
     assert row["copy_gb_per_s"] == round(2 * 2 * 64 / 0.5 / 1e9, 2)
 
 

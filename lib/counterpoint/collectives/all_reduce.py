@@ -48,13 +48,13 @@ def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str
     unknown op or algorithm, or an op that the dtype has not, before any message; TypeError for what is no tensor;
     MismatchError if ranks differ.
     """
+    if algorithm == "direct" and direct.compiled_all_reduce(comm, tensor, op):
+        return tensor
     check_tensor("all_reduce", tensor)
     check_op(op, tensor.dtype)
     if algorithm == "auto":
         algorithm = cheapest(comm.size, tensor.numel(), tensor.element_size())
     known("all_reduce", algorithm, ALGORITHMS)
-    if algorithm == "direct" and direct.compiled_all_reduce(comm, tensor, op):
-        return tensor
     comm.agree("all_reduce", tensor.numel(), tensor.dtype, op, algorithm)
     with torch.no_grad(), comm.phase(""):
         whole = tensor.detach()

@@ -27,12 +27,12 @@ from counterpoint.ranks.handoff import ADDRESS, CODE, ELEMENTS, LINE, SLOTS, STE
 def compiled(dtype: str) -> Any:
     """The machine code of `stages` for one dtype. Takes a second or two."""
     words, like = types.Array(types.int64, 1, "C"), types.Array(from_dtype(np.dtype(dtype)), 1, "C")
-    return njit([types.int64(like, words, *[types.int64] * 12)], nogil=True)(_stages)
+    return njit([types.int64(like, words, *[types.int64] * 10)], nogil=True)(_stages)
 
 
 def _stages(
-    like: Any, words: Any, rank: int, size: int, block: int, number: int, address: int, count: int, code: int,
-    low: int, high: int, steps: int, first: int, last: int,
+    like: Any, words: Any, rank: int, size: int, block: int, code: int, first: int, last: int, steps: int,
+    number: int, address: int, count: int,
 ) -> int:  # fmt: skip
     """Stages `first` to `last` of one call, whose two barriers are `number` and the next."""
     line = SLOTS + rank * LINE
@@ -48,7 +48,9 @@ def _stages(
             theirs = SLOTS + other * LINE
             if words[theirs + ELEMENTS] != count or words[theirs + CODE] != code:
                 return DIFFERENT
-        add_up(words, rank, size, low, high, block, code & 7, like)
+        share, more = count // size, count % size
+        low = rank * share + min(rank, more)
+        add_up(words, rank, size, low, low + share + (rank < more), block, code & 7, like)
     if last == EXIT:
         if arrive(words, rank, size, number + 1):
             return EXIT_WAKE
@@ -60,19 +62,17 @@ def _stages(
 @njit(nogil=True)
 def add_up(words: Any, rank: int, size: int, low: int, high: int, block: int, op: int, like: Any) -> None:
     """Elements `low` to `high` of every rank's vector become what `op` makes of all of them."""
-    buffer = np.empty(min(block, high - low), like.dtype)
     for start in range(low, high, block):
         n = min(block, high - start)
-        total = buffer[:n]
-        total[:] = part_of(words, rank, start, n, like)
+        total = part_of(words, rank, start, n, like)
         for k in range(1, size):
             combine(total, part_of(words, (rank + k) % size, start, n, like), op)
         if op == 1:
             divisor = like.dtype.type(size)
             for i in range(n):
                 total[i] /= divisor
-        for other in range(size):
-            part_of(words, other, start, n, like)[:] = total
+        for k in range(1, size):
+            part_of(words, (rank + k) % size, start, n, like)[:] = total
         # These elements are complete on every rank.
 
 

@@ -35,26 +35,31 @@ def compiled_all_reduce(comm: Comm, tensor: torch.Tensor, op: str) -> bool:
 
     All ranks find the same, whatever their threads do: it depends on what they do alike, and on what they agree on.
     """
+    if not isinstance(tensor, torch.Tensor):
+        return False  # type: ignore[unreachable]  # the plain way says what is wrong
     port: Any = comm._port
-    dtype = tensor.dtype
-    if not (dtype in DTYPES and op in OPS and port.hands_over):
-        return False
     handoff = port.handoffs.get(comm._key)
-    if handoff is None or dtype not in handoff.kernels:
-        handoff = _agreed(comm, tensor, op)
-    kernel = handoff.kernels.get(dtype)
+    kernel = None if handoff is None else handoff.kernels.get((tensor.dtype, op))
     if kernel is None:
-        return False
+        if not (tensor.dtype in DTYPES and op in OPS and port.hands_over):
+            return False
+        if handoff is not None and tensor.dtype in handoff.refused:
+            return False
+        handoff = _agreed(comm, tensor, op)
+        if (kernel := handoff.kernels.get((tensor.dtype, op))) is None:
+            return False
     if port.world.failure is not None:
         port.world.check()
-    comm._agreements += 1
     straight = tensor.is_contiguous() and not tensor.is_neg()
     flat = tensor if straight else tensor.detach().resolve_neg().contiguous()
-    call = Call(comm, handoff, kernel, flat, op)
-    if port.recorder is None:
-        call.run(ENTRY, EXIT)
-    else:
-        call.run_traced()
+    comm._agreements += 1
+    handoff.number += 2
+    handoff.held[comm.rank] = flat  # before anybody knows its address
+    if port.recorder is not None:
+        Call(comm, handoff, kernel, flat, op).run_traced()
+    elif code := kernel(ENTRY, EXIT, 0, handoff.number, flat.data_ptr(), flat.numel()):
+        Call(comm, handoff, kernel, flat, op).go_on(code, EXIT)
+    handoff.held[comm.rank] = None  # nobody reads it any more
     if not straight:
         with torch.inference_mode(tensor.is_inference()), torch.no_grad():
             tensor.detach().copy_(flat)
@@ -78,10 +83,12 @@ def _agreed(comm: Comm, tensor: torch.Tensor, op: str) -> Handoff:
         handoff = port.handoffs[comm._key] = Handoff(comm, *everyone[0][1])
     handoff.calls[dtype] = calls + 1
     states = {state for state, _ in everyone}
-    if "never" in states:
-        handoff.kernels[dtype] = None
-    elif states == {"ready"}:
+    if states == {"ready"}:
         like = np.empty(0, kernels.name_of(dtype))
         fixed = like, handoff.words, comm.rank, comm.size, BLOCK // like.itemsize
-        handoff.kernels[dtype] = partial(kernels.kernel(dtype), *fixed)
+        for number, name in enumerate(OPS):
+            code = DTYPES.index(dtype) << 3 | number
+            handoff.kernels[dtype, name] = partial(kernels.kernel(dtype), *fixed, code)
+    elif "never" in states:
+        handoff.refused.add(dtype)
     return handoff

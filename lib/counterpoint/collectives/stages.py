@@ -4,7 +4,6 @@ from typing import Any
 
 import torch
 
-from counterpoint.collectives.kernels import DTYPES, OPS
 from counterpoint.collectives.two_shot import blocks
 from counterpoint.ranks import Comm
 from counterpoint.ranks.handoff import Handoff
@@ -19,45 +18,36 @@ ranks have brought different numbers of elements, or mean different things to be
 
 
 class Call:
-    """Rank `comm.rank`'s part in reducing `flat` (contiguous; every rank's, in place)."""
+    """Rank `comm.rank`'s part in reducing `flat` (contiguous; every rank's, in place).
 
-    __slots__ = ("comm", "flat", "given", "handoff", "kernel", "number", "op")
+    `kernel` takes (first stage, last stage, steps so far, the call's number, address, elements).
+    """
 
     def __init__(self, comm: Comm, handoff: Handoff, kernel: Any, flat: torch.Tensor, op: str) -> None:
         self.comm, self.handoff, self.kernel, self.flat, self.op = comm, handoff, kernel, flat, op
-        self.number = handoff.number + 1
-        handoff.number += 2
-        rank, count, clock = comm.rank, flat.numel(), comm._port.clock
-        share, more = divmod(count, comm.size)
-        low = rank * share + min(rank, more)
-        high = low + share + (rank < more)
-        code = DTYPES.index(flat.dtype) << 3 | OPS.index(op)
+        clock = comm._port.clock
         steps = max(clock.last_send, clock.last_receive)
-        self.given = self.number, flat.data_ptr(), count, code, low, high, steps
-        handoff.held[rank] = flat  # before anybody knows its address
+        self.given = steps, handoff.number, flat.data_ptr(), flat.numel()
 
     def run(self, first: int, last: int) -> None:
         """Stages `first` to `last`, whoever may be late."""
-        code = self.kernel(*self.given, first, last)
-        while code != DONE:
-            code = self._go_on(code, last)
-        if last == EXIT:
-            self.handoff.held[self.comm.rank] = None  # nobody reads it any more
+        self.go_on(self.kernel(first, last, *self.given), last)
 
-    def _go_on(self, code: int, last: int) -> int:
-        """Do in Python what compiled code came back for; then the stages that are left."""
-        handoff, comm, number = self.handoff, self.comm, self.number
+    def go_on(self, code: int, last: int) -> None:
+        """Do in Python what compiled code came back for, then the stages that are left, until all is done."""
+        handoff, comm = self.handoff, self.comm
         signature = "all_reduce", self.flat.numel(), self.flat.dtype, self.op, "direct"
-        if code == DIFFERENT:  # raises on every rank
-            comm._port.agree(comm._key, comm._members, comm._agreements, signature)
-        elif code == ENTRY_LATE:
-            handoff.sleep(number, "all_reduce", comm._agreements, signature)
-        elif code == EXIT_LATE:
-            handoff.sleep(number + 1, "all_reduce")
-        else:
-            handoff.wake()
-        at_entry = code in (ENTRY_LATE, ENTRY_WAKE)
-        return self.kernel(*self.given, WORK, last) if at_entry and last > ENTRY else DONE
+        while code != DONE:
+            if code == DIFFERENT:  # raises on every rank
+                comm._port.agree(comm._key, comm._members, comm._agreements, signature)
+            elif code == ENTRY_LATE:
+                handoff.sleep(handoff.number, "all_reduce", comm._agreements, signature)
+            elif code == EXIT_LATE:
+                handoff.sleep(handoff.number + 1, "all_reduce")
+            else:
+                handoff.wake()
+            more = code in (ENTRY_LATE, ENTRY_WAKE) and last > ENTRY
+            code = self.kernel(WORK, last, *self.given) if more else DONE
 
     def run_traced(self) -> None:
         """All stages, each with its time, and the transfers of the plain two-shot."""

@@ -38,10 +38,12 @@ class Handoff:
         self.port: Any = comm._port
         self.words, self.held = words, held
         """What each rank has brought: nobody's memory goes away while another reads it, whatever happens."""
-        self.number = 0
-        """Barriers that this rank has arrived at."""
+        self.number = -1
+        """The first barrier of this rank's last call; its second is the next number."""
         self.kernels: dict[Any, Any] = {}
-        """Compiled code by dtype, that all ranks have and know that all have; None where one of them cannot."""
+        """Compiled code by dtype and op, that all ranks have and know that all have."""
+        self.refused: set[Any] = set()
+        """Dtypes for which one of them cannot have any."""
         self.calls: dict[Any, int] = {}
         """Calls that did without."""
 
