@@ -3,8 +3,8 @@
     python benchmarks/all_reduce.py [--quick] [--save] [--ranks 2,4,8] [--sizes 4KiB:64MiB]
 
 One run, one host. For each number of ranks and size, rounds of [star, tree, ring, two-shot, direct, auto, gloo,
-OpenMPI, copy], each once a round while the others sleep; the median of the rounds counts. Every result is checked before
-it is timed. README.md beside this file says how to read the table.
+OpenMPI, copy], each once a round while the others sleep; the median of the rounds counts. Every result is
+checked before it is timed. README.md beside this file says how to read the table.
 """
 
 import argparse
@@ -23,8 +23,7 @@ from interleaved.table import figures, heading, size
 from interleaved.teams import Team, TeamFailed, ThreadTeam, cores, gloo_team, openmpi_team
 
 from counterpoint.bench import parse_sizes
-from counterpoint.collectives import all_reduce, cheapest
-from counterpoint.collectives.direct import prepare
+from counterpoint.collectives import all_reduce, cheapest, kernels
 from counterpoint.ranks import Comm
 
 OURS = ("star", "tree", "ring", "two-shot", "direct", "auto")
@@ -210,7 +209,8 @@ def main(argv: list[str] | None = None) -> None:
         enough=lambda done: given.quick and time.monotonic() > until,
     )
     missing: dict[str, str] = {}
-    compiled = prepare(torch.float32)
+    kernels.begin(torch.float32).join()
+    compiled = kernels.state(torch.float32) == "ready"
     kept: dict[str, Any] = {
         "benchmark": "all_reduce",
         "date": record.now(),

@@ -17,10 +17,16 @@ INTEGERS = [torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8]
 RANKS = [1, 2, 3, 4, 5, 7, 8, 16]
 
 
+def is_compiled(dtype):
+    """Compile for it, whether or not "auto" is to know."""
+    kernels.begin(dtype).join()
+    return kernels.state(dtype) == "ready"
+
+
 @pytest.fixture(scope="module")
 def compiled():
     """Where there is Numba: what these tests add up in float32 is compiled before they begin."""
-    if not direct.prepare(torch.float32):
+    if not is_compiled(torch.float32):
         pytest.skip("no compiled code here: Numba is missing, or the system has no sched_yield")
 
 
@@ -58,7 +64,7 @@ def test_compiled_and_plain_leave_the_same_bits_and_transfers(compiled, p):
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS], ids=str)
 def test_every_compiled_dtype_and_op_leaves_the_bits_of_the_plain_way(compiled, dtype):
-    assert direct.prepare(dtype)
+    assert is_compiled(dtype)
     for op in kernels.OPS:
         if op == "avg" and dtype in INTEGERS:
             continue
@@ -195,6 +201,27 @@ def test_nothing_is_compiled_for_a_few_calls_and_nobody_waits_for_it():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout == "[3.0, 3.0, 3.0, 3.0]\n" * 2, done.stderr
+
+
+def test_auto_is_direct_from_the_launch_after_prepare(compiled, monkeypatch):
+    monkeypatch.setattr(kernels, "_prepared", set())
+
+    def worker(comm, x):
+        if comm.rank == 0 and x.dtype == torch.float32:
+            all_reduce(comm, x)
+            direct.prepare()  # for those in this launch it is too late
+        else:
+            all_reduce(comm, x)
+        return all_reduce(comm, x, "max")
+
+    data = [torch.arange(5.0) + rank for rank in range(4)]
+    kinds = [set(launch(worker, per_rank=data).trace.text("kind")) for _ in range(2)]
+    assert "send" in kinds[0] and "get" not in kinds[0]
+    assert "get" in kinds[1] and "send" not in kinds[1]
+    halves = launch(worker, per_rank=[x.half() for x in data])
+    assert "send" in halves.trace.text("kind")
+    simulated = launch(worker, per_rank=data, world="simulated")
+    assert "send" in simulated.trace.text("kind")
 
 
 # What differs is named, and whoever never comes, or fails, ends the run.

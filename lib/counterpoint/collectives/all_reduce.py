@@ -43,7 +43,8 @@ def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str
     tensor: any shape and strides, same shape and dtype on every rank; views are written through. op: sum,
     avg, product, min, max; and, or, xor on integers and bool. algorithm: "star", "tree", "ring",
     "recursive-doubling", "rabenseifner"; where ranks reach each other's memory also "one-shot", "two-shot" and
-    "direct"; or "auto" for the one that is cheapest by its cost. Cost: the algorithm's; a tensor that is not
+    "direct"; or "auto" for the one of the former that is cheapest by its cost, or "direct" where
+    `direct.prepare` has been called. Cost: the algorithm's; a tensor that is not
     contiguous, or is reduced through windows and not in one, is also copied twice. Raises ValueError for an
     unknown op or algorithm, or an op that the dtype has not, before any message; TypeError for what is no tensor;
     MismatchError if ranks differ.
@@ -53,6 +54,8 @@ def all_reduce(comm: Comm, tensor: torch.Tensor, op: str = "sum", algorithm: str
     check_tensor("all_reduce", tensor)
     check_op(op, tensor.dtype)
     if algorithm == "auto":
+        if direct.chosen(comm, tensor.dtype, op):
+            return all_reduce(comm, tensor, op, "direct")
         algorithm = cheapest(comm.size, tensor.numel(), tensor.element_size())
     known("all_reduce", algorithm, ALGORITHMS)
     comm.agree("all_reduce", tensor.numel(), tensor.dtype, op, algorithm)

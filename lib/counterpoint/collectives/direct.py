@@ -3,8 +3,9 @@
 Compiled code needs rank threads on the wall clock, vectors in the CPU's memory, a dtype and op of `kernels.py`,
 and Numba. It leaves the same bits as the plain two-shot and the same transfers in a trace. Compiling is begun,
 in a thread of its own, only when a communicator has made FIRST_CALLS such calls; until it is done they go the
-plain way, and nobody waits. `prepare` compiles at once. Calls that go the compiled way announce themselves to
-nobody: each rank leaves what it means to do beside its vector, and all compare.
+plain way, and nobody waits. `prepare` compiles at once, and lets "auto" choose direct from then on. Calls that go
+the compiled way announce themselves to nobody: each rank leaves what it means to do beside its vector, and all
+compare.
 Cost: as `two_shot.py`.
 """
 
@@ -21,7 +22,7 @@ from counterpoint.collectives.two_shot import BLOCK, cost, two_shot_all_reduce
 from counterpoint.ranks import Comm
 from counterpoint.ranks.handoff import Handoff, new_words
 
-__all__ = ["compiled_all_reduce", "cost", "direct_all_reduce", "prepare"]
+__all__ = ["chosen", "compiled_all_reduce", "cost", "direct_all_reduce", "prepare"]
 
 direct_all_reduce = two_shot_all_reduce
 """The plain way: reduce `x` (1-D, contiguous) over all ranks, in place; returned."""
@@ -33,7 +34,8 @@ FIRST_CALLS = 20
 def compiled_all_reduce(comm: Comm, tensor: torch.Tensor, op: str) -> bool:
     """Reduce `tensor`, any shape and strides, in place by compiled code; False if this call is to go the plain way.
 
-    All ranks find the same, whatever their threads do: it depends on what they do alike, and on what they agree on.
+    All ranks find the same, whatever their threads do: it depends on what they do alike, and on what the first to
+    ask has found.
     """
     if not isinstance(tensor, torch.Tensor):
         return False  # type: ignore[unreachable]  # the plain way says what is wrong
@@ -45,7 +47,7 @@ def compiled_all_reduce(comm: Comm, tensor: torch.Tensor, op: str) -> bool:
             return False
         if handoff is not None and tensor.dtype in handoff.refused:
             return False
-        handoff = _agreed(comm, tensor, op)
+        handoff = _offer(comm, tensor.dtype)
         if (kernel := handoff.kernels.get((tensor.dtype, op))) is None:
             return False
     if port.world.failure is not None:
@@ -68,27 +70,32 @@ def compiled_all_reduce(comm: Comm, tensor: torch.Tensor, op: str) -> bool:
     return True
 
 
-def _agreed(comm: Comm, tensor: torch.Tensor, op: str) -> Handoff:
-    """The communicator's hand-off; its kernel for this dtype once every rank has one, or None if one never will."""
+def chosen(comm: Comm, dtype: torch.dtype, op: str) -> bool:
+    """Whether "auto" is "direct" here: on rank threads, if `prepare(dtype)` had been called when one first asked."""
     port: Any = comm._port
-    dtype = tensor.dtype
-    comm.agree("all_reduce", tensor.numel(), dtype, op, "direct")
-    handoff = port.handoffs.get(comm._key)
-    calls = 0 if handoff is None else handoff.calls.get(dtype, 0)
-    if calls >= FIRST_CALLS:
-        kernels.begin(dtype)
-    new = (new_words(comm.size), [None] * comm.size) if handoff is None and comm.rank == 0 else None
-    everyone = comm._exchange((kernels.state(dtype), new), "all_reduce")
+    if not (dtype in DTYPES and op in OPS and port.hands_over):
+        return False
+    return port.world.decide(("auto", dtype), kernels.prepared(dtype))
+
+
+def _offer(comm: Comm, dtype: torch.dtype) -> Handoff:
+    """The communicator's hand-off, with code for `dtype` once there is some; whoever asks first decides for all."""
+    port: Any = comm._port
+    key = comm._key
+    handoff = port.handoffs.get(key)
     if handoff is None:
-        handoff = port.handoffs[comm._key] = Handoff(comm, *everyone[0][1])
-    handoff.calls[dtype] = calls + 1
-    states = {state for state, _ in everyone}
-    if states == {"ready"}:
+        shared = port.world.decide((key, "words"), (new_words(comm.size), [None] * comm.size))
+        handoff = port.handoffs[key] = Handoff(comm, *shared)
+    calls = handoff.calls[dtype] = handoff.calls.get(dtype, 0) + 1
+    if calls > FIRST_CALLS:
+        kernels.begin(dtype)
+    state = port.world.decide((key, dtype, calls), kernels.state(dtype))
+    if state == "ready":
         like = np.empty(0, kernels.name_of(dtype))
         fixed = like, handoff.words, comm.rank, comm.size, BLOCK // like.itemsize
         for number, name in enumerate(OPS):
             code = DTYPES.index(dtype) << 3 | number
             handoff.kernels[dtype, name] = partial(kernels.kernel(dtype), *fixed, code)
-    elif "never" in states:
+    elif state == "never":
         handoff.refused.add(dtype)
     return handoff

@@ -18,14 +18,25 @@ OPS = ("sum", "avg", "product", "min", "max")
 _lock = threading.Lock()
 _threads: dict[torch.dtype, threading.Thread] = {}
 _kernels: dict[torch.dtype, Any] = {}
+_prepared: set[torch.dtype] = set()
 
 
 def prepare(dtype: torch.dtype = torch.float32) -> bool:
-    """Compile now what adds up vectors of `dtype`, in a second or two; whether there is such code."""
+    """Compile now what adds up vectors of `dtype`, in a second or two; whether there is such code.
+
+    From the next launch on, all_reduce's "auto" chooses "direct" for this dtype where ranks are threads.
+    """
     if dtype not in DTYPES:
         return False
     begin(dtype).join()
-    return _kernels[dtype] is not None
+    if _kernels[dtype] is not None:
+        _prepared.add(dtype)
+    return dtype in _prepared
+
+
+def prepared(dtype: torch.dtype) -> bool:
+    """Whether `prepare` has been called for it, and there is code."""
+    return dtype in _prepared
 
 
 def state(dtype: torch.dtype) -> str:

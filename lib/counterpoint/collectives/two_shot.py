@@ -25,10 +25,9 @@ def two_shot_all_reduce(comm: Comm, x: torch.Tensor, op: str = "sum") -> torch.T
     # Every rank's vector is there.
 
     for block in blocks(p, rank, len(x), x.element_size()):
-        total = window.get(torch.empty_like(x[block]), rank, block)
+        total = window.local[block]
         for source in others:
             window.reduce_from(total, source, op, block)
-        window.put(total, rank, block)
         for dest in others:
             window.put(total, dest, block)
         # This block is complete on every rank.

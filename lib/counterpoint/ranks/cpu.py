@@ -31,6 +31,9 @@ _yield.argtypes, _yield.restype = [], ctypes.c_int
 _clock = _libc.clock_gettime
 _clock.argtypes, _clock.restype = [ctypes.c_int, ctypes.c_void_p], ctypes.c_int
 _MONOTONIC = int(time.CLOCK_MONOTONIC)
+_WORDS = types.Array(
+    types.int64, 1, "C"
+)  # what Python calls is compiled at once, not in the first rank to call it
 _SCRATCH = 6  # where in its line a rank keeps the clock's two words
 
 intrinsic: Any = _intrinsic  # takes a first argument that its callers do not give
@@ -120,14 +123,14 @@ def wait(words: Any, rank: int, size: int, number: int) -> bool:
     return False
 
 
-@njit(nogil=True)
+@njit([types.boolean(_WORDS, types.int64, types.int64)], nogil=True)
 def doze(words: Any, size: int, number: int) -> bool:
     """From here on whoever completes a barrier wakes this rank; True if barrier `number` is complete already."""
     add(words, SLEEPERS, 1)
     return passed(words, size, number)
 
 
-@njit(nogil=True)
+@njit([types.void(_WORDS)], nogil=True)
 def rise(words: Any) -> None:
     """The rank no longer needs to be woken."""
     add(words, SLEEPERS, -1)

@@ -46,6 +46,7 @@ class World:
         """Sends, or receives, that wait for their other end: key (comm, source, dest, tag)."""
         self.meetings: dict[tuple, dict[int, tuple[Any, float]]] = {}
         self.announced: dict[tuple, dict[int, tuple]] = {}
+        self.decided: dict[tuple, Any] = {}
         self.ports = [ThreadPort(self, r, recorder, links[r], sampler) for r in range(ranks)]
 
     def fail(self, error: BaseException) -> None:
@@ -63,6 +64,11 @@ class World:
             if isinstance(self.failure, CommError):
                 raise self.failure.again()
             raise RankStopped
+
+    def decide(self, question: tuple, answer: Any) -> Any:
+        """The first rank's answer to a question counts for all: no matter who that is, all hear the same."""
+        with self.lock:
+            return self.decided.setdefault(question, answer)
 
     def returned(self, port: "ThreadPort") -> None:
         """A rank's function has returned: whoever waits for it waits in vain."""

@@ -121,7 +121,7 @@ class Window:
     def _move(
         self, kind: str, peer: int, target: torch.Tensor, source: torch.Tensor, op: str, here: torch.Tensor
     ) -> None:
-        begin = self._port.seconds()
+        begin = self._port.seconds() if self._port.recorder is not None else 0.0
         if not target.is_meta:
             store(target, source, op)
         self._record(kind, peer, here.numel() * here.element_size(), op, here, begin)
