@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from counterpoint.collectives import all_reduce, broadcast, direct, kernels, two_shot
+from counterpoint.models import Link
 from counterpoint.ranks import DeadlockError, LaunchTimeout, MismatchError, RankFailed, launch
 
 FLOATS = [torch.float32, torch.float64]
@@ -97,6 +98,14 @@ def test_dtypes_and_ops_that_are_not_compiled_go_the_plain_way(compiled):
         data = [(torch.arange(7) + rank).to(dtype) for rank in range(3)]
         ours, plain = run("direct", data, op), run("two-shot", data, op)
         assert all(torch.equal(r, plain.results[0]) for r in ours.results), dtype
+
+
+@pytest.mark.parametrize(
+    "settings", [{"world": "simulated"}, {"world": "processes"}, {"network": Link(1e-6)}], ids=str
+)
+def test_other_worlds_and_virtual_clocks_go_the_plain_way(compiled, settings):
+    data = rounding(3, 100)
+    assert torch.equal(run("direct", data, **settings).results[1], run("direct", data).results[1])
 
 
 def test_strided_and_odd_tensors_are_written_through(compiled):

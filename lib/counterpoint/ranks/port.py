@@ -19,6 +19,7 @@ from counterpoint.trace import UNKNOWN, Line, Recorder
 
 if TYPE_CHECKING:
     from counterpoint.ranks.deadlock import Blocked
+    from counterpoint.ranks.handoff import Handoff
 
 _HERE = os.path.dirname(__file__)
 
@@ -70,6 +71,8 @@ class Port(ABC):
         self.stuck: Blocked | None = None
         self.returned = False
         self.sent = 0
+        self.handoffs: dict[tuple, Handoff] = {}
+        """By communicator, where ranks hand over in compiled code."""
         self.device = torch.device("cpu")
 
     @abstractmethod

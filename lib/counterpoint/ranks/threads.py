@@ -17,7 +17,6 @@ import torch
 from counterpoint.models import Link
 from counterpoint.ranks.deadlock import Blocked, find_deadlock, mismatch
 from counterpoint.ranks.errors import CommError, RankStopped
-from counterpoint.ranks.handoff import Handoff
 from counterpoint.ranks.matching import Key, match_or_post, misfit, store
 from counterpoint.ranks.one_memory import OneMemory
 from counterpoint.ranks.port import Sampler, caller_line
@@ -101,8 +100,6 @@ class ThreadPort(OneMemory):
         self.gate = threading.Lock()
         self.gate.acquire()
         self.streams: Streams | None = None
-        self.handoffs: dict[tuple, Handoff] = {}
-        """By communicator."""
 
     @property
     def hands_over(self) -> bool:
