@@ -51,6 +51,19 @@ def test_the_first_lesson_too(notebook):
     assert notebook.faults() == []
 
 
+def test_lesson_07_shows_its_deadlock_its_tree_and_its_figures(notebook):
+    notebook.open("course/07_messages_and_collectives.ipynb")
+    notebook.run_all()
+    assert notebook.faults() == []
+    for name in ("eager-play", "broadcast-run", "logp"):
+        assert notebook.player(name).is_visible()
+    for name in ("ping-pong-figure", "depth-figure", "family-figure", "long-figure"):
+        assert notebook.cell(name).get_by_test_id("figure").is_visible()
+    assert notebook.outside == []
+    for name in ("ping-pong-figure", "family-figure", "long-figure", "broadcast-run"):
+        notebook.cell(name).screenshot(path=PICTURES / f"lesson-07-{name}.png")
+
+
 # -- the player ------------------------------------------------------------------------------------------
 
 
