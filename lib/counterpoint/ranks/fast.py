@@ -18,9 +18,13 @@ from counterpoint.ranks.errors import MismatchError
 from counterpoint.ranks.ops import check_op
 from counterpoint.ranks.routes import Channel
 from counterpoint.ranks.simulated_port import SimulatedPort
+from counterpoint.trace import pack_event
 
 MOST_SIZES = 100_000
 """Phantom tensors whose size is remembered; beyond that, all are measured anew."""
+
+NOT_SIZED = None, 0, 0
+"""What is remembered of a tensor that was never sent nor opened a channel."""
 
 
 class SimulatedComm(Comm):
@@ -31,7 +35,9 @@ class SimulatedComm(Comm):
     def __init__(self, port: SimulatedPort, members: tuple[int, ...], key: tuple) -> None:
         super().__init__(port, members, key)
         self._clock, self._sizes = port.clock, port.world.sizes
-        self._rows = None if port.recorder is None else port.recorder.rows[port.rank]
+        self._recorder = port.recorder
+        self._events = None if port.recorder is None else port.recorder.packed[port.rank]
+        self._sites: dict[tuple, int] = {}
         self._out: dict[Any, Channel] = {}
         self._in: dict[Any, Channel] = {}
 
@@ -74,10 +80,11 @@ class SimulatedComm(Comm):
         clock.out_free = done = start + out.hold + n * out.beta_out
         if clock.overhead is not None:
             done = start + clock.overhead
-        if self._rows is None:
+        site = None if self._events is None else self._site(op, tag)
+        if site is None:
             out.sent.append((start, outgoing, n, 0, 0))
         else:
-            out.sent.append(self._sent(outgoing, dest, tag, n, start, done))
+            out.sent.append(self._sent(site, outgoing, dest, start, done))
         if out.reader is not None:
             self._port.world.wake(out.reader, start)
             out.reader = None
@@ -108,8 +115,8 @@ class SimulatedComm(Comm):
             end += reduction
             free += reduction
         clock.in_free = free
-        if self._rows is not None:
-            self._received(accumulator, theirs, number, source, tag, op, n, now, start, end)
+        if site is not None:
+            self._received(site, accumulator, source, theirs, number, now, start, end)
         clock.now = end if end > done else done
         return accumulator
 
@@ -133,10 +140,10 @@ class SimulatedComm(Comm):
         clock.out_free = done = start + out.hold + n * out.beta_out
         if clock.overhead is not None:
             done = start + clock.overhead
-        if self._rows is None:
+        if self._events is None:
             out.sent.append((start, tensor, n, 0, 0))
         else:
-            out.sent.append(self._sent(tensor, dest, tag, n, start, done))
+            out.sent.append(self._sent(self._site("", tag), tensor, dest, start, done))
         if out.reader is not None:
             self._port.world.wake(out.reader, start)
             out.reader = None
@@ -184,8 +191,8 @@ class SimulatedComm(Comm):
             free += reduction
         clock.in_free = free
         clock.now = end
-        if self._rows is not None:
-            self._received(tensor, theirs, number, source, tag, op, n, now, start, end)
+        if self._events is not None:
+            self._received(self._site(op, tag), tensor, source, theirs, number, now, start, end)
         return tensor
 
     # The general way, and what is rare.
@@ -212,7 +219,7 @@ class SimulatedComm(Comm):
             return False
         if len(sizes) >= MOST_SIZES:
             sizes.clear()
-        sizes[id(tensor)] = tensor, nbytes, self._port.chunk(tensor)
+        sizes[id(tensor)] = tensor, nbytes, self._piece(tensor, nbytes)
         channels = self._out if out else self._in
         key = (peer, tag) if tag else peer
         if key not in channels:
@@ -247,46 +254,54 @@ class SimulatedComm(Comm):
             self._port.world.fail(error)
             self._port.world.check()
 
-    def _sent(self, tensor: torch.Tensor, dest: int, tag: int, n: int, start: float, done: float) -> tuple:
+    # The trace: what the calls above add to it is packed (see `PackedRecorder`).
+
+    def _site(self, op: str, tag: int) -> int:
+        """The number of this call, for the trace: where the nearest caller outside this file stands, and how."""
+        frame = sys._getframe(2)
+        while frame.f_code.co_filename == __file__:
+            frame = frame.f_back  # type: ignore[assignment]
+        code, at, phase = frame.f_code, ~frame.f_lasti, self._port.phase
+        key = id(code), at, phase, op, tag
+        site = self._sites.get(key)
+        if site is None:
+            assert self._recorder is not None
+            site = self._sites[key] = self._recorder.site(self._key, op, tag, phase, (code, at))
+        return site
+
+    def _piece(self, tensor: torch.Tensor, nbytes: int) -> int:
+        """The number of this tensor, for the trace."""
+        return 0 if self._recorder is None else self._recorder.piece(self._port.chunk(tensor), nbytes)
+
+    def _sent(self, site: int, tensor: torch.Tensor, dest: int, start: float, done: float) -> tuple:
         """Record a sending; the message as its channel keeps it."""
         port, clock = self._port, self._clock
         step = clock.last_send if clock.last_send > clock.last_receive else clock.last_receive
         clock.last_send = step = step + 1
         number = port.number()
-        chunk = self._sizes[id(tensor)][2]
-        self._rows.append((  # type: ignore[union-attr]
-            number, self._key, port.rank, self._members[dest], "send", "", tag, n, step, start, done,
-            port.phase, chunk, _line(),
-        ))  # fmt: skip
+        _, n, piece = self._sizes[id(tensor)]
+        self._events += pack_event(~site, piece, self._members[dest], step, number, start, start, done)
         return start, tensor, n, step, number
 
     def _received(
         self,
+        site: int,
         tensor: torch.Tensor,
+        source: int,
         theirs: int,
         number: int,
-        source: int,
-        tag: int,
-        op: str,
-        n: int,
         before: float,
         start: float,
         end: float,
     ) -> None:
         """Record a receipt, and the time before it in which nothing came."""
-        port, clock, peer = self._port, self._clock, self._members[source]
+        clock = self._clock
         step = clock.last_receive + 1
         clock.last_receive = step = step if step > theirs else theirs
-        kind = "reduce" if op else "recv"
-        line = _line()
-        if start > before:
-            port.waited(kind, [peer], before, start, line)
-        known = self._sizes.get(id(tensor))
-        chunk = known[2] if known is not None and known[0] is tensor else port.chunk(tensor)
-        self._rows.append((  # type: ignore[union-attr]
-            number, self._key, port.rank, peer, kind, op, tag, n, step, start, end, port.phase,
-            chunk, line,
-        ))  # fmt: skip
+        sized, _, piece = self._sizes.get(id(tensor), NOT_SIZED)
+        if sized is not tensor:
+            piece = self._piece(tensor, tensor.numel() * tensor.element_size())
+        self._events += pack_event(site, piece, self._members[source], step, number, before, start, end)
 
 
 def _line() -> tuple:

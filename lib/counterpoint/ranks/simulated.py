@@ -27,13 +27,13 @@ from counterpoint.ranks.fast import SimulatedComm
 from counterpoint.ranks.output import Prefixed
 from counterpoint.ranks.plan import Outcome, Plan, finished_trace, late, what_ended_it
 from counterpoint.ranks.simulated_port import SimulatedPort
-from counterpoint.trace import Recorder, uncollected
+from counterpoint.trace import PackedRecorder, uncollected
 
 
 class Simulation:
     """The ranks of one run, the links they share, and the order in which they go on."""
 
-    def __init__(self, plan: Plan, recorder: Recorder | None) -> None:
+    def __init__(self, plan: Plan, recorder: PackedRecorder | None) -> None:
         self.network = as_network(plan.network or Link(), plan.ranks)
         self.eager_limit = plan.eager_limit
         self.free = [0.0] * self.network.links
@@ -41,8 +41,8 @@ class Simulation:
         self.heap: list[tuple[float, int, SimulatedPort]] = []
         """Ranks that can go on: (clock, order of arrival here, rank)."""
         self.arrivals = 0
-        self.sizes: dict[int, tuple[torch.Tensor, int, tuple[int, int, int]]] = {}
-        """What is known of phantom tensors, by identity: see `fast.py`."""
+        self.sizes: dict[int, tuple[torch.Tensor, int, int]] = {}
+        """What is known of phantom tensors, by identity: bytes, and their number in the trace (see `fast.py`)."""
         self.failure: BaseException | None = None
         self.meetings: dict[tuple, dict[int, tuple[Any, float]]] = {}
         self.announced: dict[tuple, dict[int, tuple]] = {}
@@ -147,7 +147,7 @@ def run(plan: Plan) -> Outcome:
     unknown = set(plan.options) - {"slowness", "jitter", "seed", "handshake"}
     if unknown:
         raise TypeError(f"launch: the simulated world has no option {sorted(unknown)[0]!r}")
-    recorder = Recorder(plan.ranks) if plan.trace else None
+    recorder = PackedRecorder(plan.ranks) if plan.trace else None
     world = Simulation(plan, recorder)
     results: list[Any] = [None] * plan.ranks
     members = tuple(range(plan.ranks))

@@ -13,7 +13,7 @@ from counterpoint.ranks.one_memory import OneMemory
 from counterpoint.ranks.port import Sampler, caller_line
 from counterpoint.ranks.request import UNKNOWN_CHUNK, Request
 from counterpoint.ranks.routes import Channel, RouteClock
-from counterpoint.trace import Line, Recorder
+from counterpoint.trace import Line, PackedRecorder
 
 if TYPE_CHECKING:
     from counterpoint.ranks.simulated import Simulation
@@ -26,13 +26,14 @@ class SimulatedPort(OneMemory):
         self,
         world: "Simulation",
         rank: int,
-        recorder: Recorder | None,
+        recorder: PackedRecorder | None,
         sampler: Sampler | None,
         slowness: float,
         jitter: float,
         seed: str,
     ) -> None:
         super().__init__(rank, recorder, None, sampler)
+        self.recorder: PackedRecorder | None = recorder
         self.world = world
         self.clock: RouteClock = RouteClock(world.network.gamma, world.network.overhead or None)
         self.slowness, self.jitter = slowness, jitter

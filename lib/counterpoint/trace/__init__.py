@@ -2,12 +2,14 @@
 
 from counterpoint.trace.chrome import to_chrome
 from counterpoint.trace.event import KINDS, UNKNOWN, Event
+from counterpoint.trace.packed import PackedRecorder, pack_event
 from counterpoint.trace.places import is_cell, place_of
 from counterpoint.trace.provenance import Provenance
-from counterpoint.trace.recorder import Line, Recorder, line_number, uncollected
+from counterpoint.trace.recorder import Recorder, uncollected
 from counterpoint.trace.trace import Totals, Trace
+from counterpoint.trace.words import Line, line_number
 
 __all__ = [
-    "KINDS", "UNKNOWN", "Event", "Line", "Provenance", "Recorder", "Totals", "Trace", "is_cell",
-    "line_number", "place_of", "to_chrome", "uncollected",
+    "KINDS", "UNKNOWN", "Event", "Line", "PackedRecorder", "Provenance", "Recorder", "Totals", "Trace",
+    "is_cell", "line_number", "pack_event", "place_of", "to_chrome", "uncollected",
 ]  # fmt: skip

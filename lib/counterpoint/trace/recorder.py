@@ -5,19 +5,15 @@ source lines are resolved once, at the end.
 """
 
 import gc
-import linecache
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from counterpoint.trace.event import KINDS, UNKNOWN
+from counterpoint.trace.event import UNKNOWN
 from counterpoint.trace.trace import COLUMNS, Trace
-
-Line = tuple[CodeType, int]
-"""A code object and a line number in its file: cheap to take while running."""
+from counterpoint.trace.words import Line, Words, text_of
 
 _ROW = (
     "message", "comm", "rank", "peer", "kind", "op", "tag", "nbytes", "step", "start", "end", "phase",
@@ -76,7 +72,7 @@ class Recorder:
         for *values, line in self.rows[rank]:
             key = None if line is None else (id(line[0]), line[1])
             if key not in texts:
-                texts[key] = _text(line, sources)
+                texts[key] = text_of(line, sources)
             rows.append([*values, texts[key]])
         return rows, sources
 
@@ -111,9 +107,15 @@ class Recorder:
             return self._finish(clock)
 
     def _finish(self, clock: str) -> Trace:
+        words = Words(self.sources)
+        columns = self._columns(words)
+        columns["message"] = _numbered(columns["message"])
+        columns["comm"] = words.in_order("comm")[columns["comm"]]
+        return Trace(columns, words.of_trace(), ranks=len(self.rows), clock=clock, sources=words.sources)
+
+    def _columns(self, words: Words) -> dict[str, np.ndarray]:
+        """The rows in columns; messages have the numbers they came with, communicators those of `words`."""
         rows = [row for rank_rows in self.rows for row in rank_rows]
-        words: dict[str, list[str]] = {"kind": list(KINDS), "op": [], "phase": [], "line": []}
-        sources = dict(self.sources)
         given = dict(zip(_ROW, zip(*rows, strict=True), strict=True)) if rows else {}
         columns = {name: np.empty(0, dtype) for name, dtype in COLUMNS.items()}
         for name, values in given.items():
@@ -122,25 +124,23 @@ class Recorder:
                 for part, column in zip(("buffer", "offset", "length"), chunks.T, strict=True):
                     columns[part] = column.astype(COLUMNS[part])
             elif name == "message":
-                numbers = np.array([UNKNOWN if v is None else v for v in values], np.int64)
-                known = np.unique(numbers[numbers != UNKNOWN])
-                columns[name] = np.where(numbers == UNKNOWN, UNKNOWN, np.searchsorted(known, numbers))
-            elif name == "comm":
-                order = {comm: i for i, comm in enumerate(sorted({(), *values}))}
-                columns[name] = np.array([order[v] for v in values], COLUMNS[name])
-            elif name in words:
-                codes = {word: code for code, word in enumerate(KINDS)} if name == "kind" else {}
-                keys: Any = values
-                if name == "line":  # a code object's hash looks at all of its code; its identity does not
-                    keys = [v if v is None or type(v) is str else (id(v[0]), v[1]) for v in values]
-                for key, value in dict(zip(keys, values, strict=True)).items():
-                    if key not in codes:
-                        codes[key] = len(codes)
-                        words[name].append(_text(value, sources) if name == "line" else value)
-                columns[name] = np.array([codes[key] for key in keys], COLUMNS[name])
+                columns[name] = np.array([UNKNOWN if v is None else v for v in values], np.int64)
+            elif name in Words.CODED:
+                columns[name] = np.array(words.codes(name, values), COLUMNS[name])
             else:
                 columns[name] = np.array(values, COLUMNS[name])
-        return Trace(columns, words, ranks=len(self.rows), clock=clock, sources=sources)
+        return columns
+
+
+def _numbered(messages: np.ndarray) -> np.ndarray:
+    """The same numbers without gaps, from 0, in the same order; UNKNOWN stays."""
+    known = np.sort(messages)
+    known = known[np.searchsorted(known, UNKNOWN, "right") :]
+    first = np.ones(len(known), bool)
+    first[1:] = known[1:] != known[:-1]
+    numbers = np.searchsorted(known[first], messages)
+    numbers[messages == UNKNOWN] = UNKNOWN
+    return numbers
 
 
 @contextmanager
@@ -153,22 +153,3 @@ def uncollected() -> Iterator[None]:
     finally:
         if before:
             gc.enable()
-
-
-def line_number(line: Line) -> int:
-    """The number of a line that may be given by an instruction: to look it up costs more than a message."""
-    code, number = line
-    if number >= 0:
-        return number
-    return next((n for start, end, n in code.co_lines() if start <= ~number < end), None) or 0
-
-
-def _text(line: Line | str | None, sources: dict[str, list[str]]) -> str:
-    """`file:number`; the file's text is kept, since a notebook's cells do not outlive its kernel."""
-    if line is None or isinstance(line, str):
-        return line or ""
-    code, number = line[0], line_number(line)
-    name = code.co_filename
-    if name not in sources:
-        sources[name] = [text.rstrip("\n") for text in linecache.getlines(name)]
-    return f"{name}:{number}"
