@@ -18,7 +18,7 @@ from counterpoint.ranks.errors import MismatchError
 from counterpoint.ranks.ops import check_op
 from counterpoint.ranks.routes import Channel
 from counterpoint.ranks.simulated_port import SimulatedPort
-from counterpoint.trace import pack_event
+from counterpoint.trace.packed import RECEIVED, pack_event
 
 MOST_SIZES = 100_000
 """Phantom tensors whose size is remembered; beyond that, all are measured anew."""
@@ -36,8 +36,8 @@ class SimulatedComm(Comm):
         super().__init__(port, members, key)
         self._clock, self._sizes = port.clock, port.world.sizes
         self._recorder = port.recorder
-        self._events = None if port.recorder is None else port.recorder.packed[port.rank]
-        self._sites: dict[tuple, int] = {}
+        self._events = None if port.recorder is None else port.recorder.packed
+        self._sites = port.world.sites.setdefault(key, {})
         self._out: dict[Any, Channel] = {}
         self._in: dict[Any, Channel] = {}
 
@@ -63,7 +63,7 @@ class SimulatedComm(Comm):
         try:
             out = self._out[(dest, tag) if tag else dest]
             into = self._in[(source, tag) if tag else source]
-            sized, n, _ = self._sizes[id(outgoing)]
+            sized, n, piece = self._sizes[id(outgoing)]
         except (KeyError, TypeError):
             if self._open(outgoing, dest, tag, True) and self._open(accumulator, source, tag, False):
                 return self.sendrecv_reduce(outgoing, dest, accumulator, source, op, tag)
@@ -80,11 +80,15 @@ class SimulatedComm(Comm):
         clock.out_free = done = start + out.hold + n * out.beta_out
         if clock.overhead is not None:
             done = start + clock.overhead
-        site = None if self._events is None else self._site(op, tag)
-        if site is None:
-            out.sent.append((start, outgoing, n, 0, 0))
-        else:
-            out.sent.append(self._sent(site, outgoing, dest, start, done))
+        events, site, step, count = self._events, 0, 0, 0
+        if events is not None:
+            site = self._site(op, tag)
+            port = self._port
+            port.sent = count = port.sent + 1
+            step = 1 + (clock.last_send if clock.last_send > clock.last_receive else clock.last_receive)
+            clock.last_send = step
+            events += pack_event(site, piece, port.rank, self._members[dest], step, count, start, start, done)
+        out.sent.append((start, outgoing, n, piece, step, count))
         if out.reader is not None:
             self._port.world.wake(out.reader, start)
             out.reader = None
@@ -94,14 +98,14 @@ class SimulatedComm(Comm):
             self._await(into, source, op)
         message = sent.popleft()
         try:
-            start, carried, n, theirs, number = message
+            start, carried, n, piece, theirs, count = message
         except TypeError:
             sent.appendleft(message)
             self._general_receive(accumulator, source, op, tag)
             clock.now = max(clock.now, done)
             return accumulator
         if carried is not accumulator:
-            self._fit(carried, accumulator, source, tag)
+            piece = self._fit(carried, accumulator, source, tag)
         if clock.in_free > start:
             start = clock.in_free
         end = start + into.delay + n * into.beta_slowest
@@ -115,15 +119,19 @@ class SimulatedComm(Comm):
             end += reduction
             free += reduction
         clock.in_free = free
-        if site is not None:
-            self._received(site, accumulator, source, theirs, number, now, start, end)
+        if events is not None:
+            step = clock.last_receive + 1
+            clock.last_receive = step = step if step > theirs else theirs
+            events += pack_event(
+                site + RECEIVED, piece, self._port.rank, self._members[source], step, count, now, start, end
+            )
         clock.now = end if end > done else done
         return accumulator
 
     def send(self, tensor: torch.Tensor, dest: int, tag: int = 0) -> None:
         try:
             out = self._out[(dest, tag) if tag else dest]
-            sized, n, _ = self._sizes[id(tensor)]
+            sized, n, piece = self._sizes[id(tensor)]
         except (KeyError, TypeError):
             if self._open(tensor, dest, tag, True):
                 return self.send(tensor, dest, tag)
@@ -140,10 +148,16 @@ class SimulatedComm(Comm):
         clock.out_free = done = start + out.hold + n * out.beta_out
         if clock.overhead is not None:
             done = start + clock.overhead
-        if self._events is None:
-            out.sent.append((start, tensor, n, 0, 0))
-        else:
-            out.sent.append(self._sent(self._site("", tag), tensor, dest, start, done))
+        events, step, count = self._events, 0, 0
+        if events is not None:
+            port = self._port
+            port.sent = count = port.sent + 1
+            step = 1 + (clock.last_send if clock.last_send > clock.last_receive else clock.last_receive)
+            clock.last_send = step
+            events += pack_event(
+                self._site("", tag), piece, port.rank, self._members[dest], step, count, start, start, done
+            )
+        out.sent.append((start, tensor, n, piece, step, count))
         if out.reader is not None:
             self._port.world.wake(out.reader, start)
             out.reader = None
@@ -170,12 +184,12 @@ class SimulatedComm(Comm):
             self._await(into, source, op)
         message = sent.popleft()
         try:
-            start, carried, n, theirs, number = message
+            start, carried, n, piece, theirs, count = message
         except TypeError:
             sent.appendleft(message)
             return self._general_receive(tensor, source, op, tag)
         if carried is not tensor:
-            self._fit(carried, tensor, source, tag)
+            piece = self._fit(carried, tensor, source, tag)
         now = clock.now
         if clock.in_free > start:
             start = clock.in_free
@@ -191,8 +205,14 @@ class SimulatedComm(Comm):
             free += reduction
         clock.in_free = free
         clock.now = end
-        if self._events is not None:
-            self._received(self._site(op, tag), tensor, source, theirs, number, now, start, end)
+        events = self._events
+        if events is not None:
+            step = clock.last_receive + 1
+            clock.last_receive = step = step if step > theirs else theirs
+            site = self._site(op, tag)
+            events += pack_event(
+                site + RECEIVED, piece, self._port.rank, self._members[source], step, count, now, start, end
+            )
         return tensor
 
     # The general way, and what is rare.
@@ -243,8 +263,9 @@ class SimulatedComm(Comm):
             port.world.give_way(port)
         port.blocked = None
 
-    def _fit(self, sent: torch.Tensor, wanted: torch.Tensor, source: int, tag: int) -> None:
-        """End the run unless both ends of a message have the same elements."""
+    def _fit(self, sent: torch.Tensor, wanted: torch.Tensor, source: int, tag: int) -> int:
+        """End the run unless both ends of a message have the same elements; the receiver's piece."""
+        sized, _, piece = self._sizes.get(id(wanted), NOT_SIZED)
         if sent.numel() != wanted.numel() or sent.dtype != wanted.dtype:
             error = MismatchError(
                 f"rank {self._members[source]} sends {sent.numel()} x {sent.dtype} to rank {self._port.rank}, "
@@ -253,6 +274,7 @@ class SimulatedComm(Comm):
             )
             self._port.world.fail(error)
             self._port.world.check()
+        return piece if sized is wanted else self._piece(wanted, wanted.numel() * wanted.element_size())
 
     # The trace: what the calls above add to it is packed (see `PackedRecorder`).
 
@@ -272,36 +294,6 @@ class SimulatedComm(Comm):
     def _piece(self, tensor: torch.Tensor, nbytes: int) -> int:
         """The number of this tensor, for the trace."""
         return 0 if self._recorder is None else self._recorder.piece(self._port.chunk(tensor), nbytes)
-
-    def _sent(self, site: int, tensor: torch.Tensor, dest: int, start: float, done: float) -> tuple:
-        """Record a sending; the message as its channel keeps it."""
-        port, clock = self._port, self._clock
-        step = clock.last_send if clock.last_send > clock.last_receive else clock.last_receive
-        clock.last_send = step = step + 1
-        number = port.number()
-        _, n, piece = self._sizes[id(tensor)]
-        self._events += pack_event(~site, piece, self._members[dest], step, number, start, start, done)
-        return start, tensor, n, step, number
-
-    def _received(
-        self,
-        site: int,
-        tensor: torch.Tensor,
-        source: int,
-        theirs: int,
-        number: int,
-        before: float,
-        start: float,
-        end: float,
-    ) -> None:
-        """Record a receipt, and the time before it in which nothing came."""
-        clock = self._clock
-        step = clock.last_receive + 1
-        clock.last_receive = step = step if step > theirs else theirs
-        sized, _, piece = self._sizes.get(id(tensor), NOT_SIZED)
-        if sized is not tensor:
-            piece = self._piece(tensor, tensor.numel() * tensor.element_size())
-        self._events += pack_event(site, piece, self._members[source], step, number, before, start, end)
 
 
 def _line() -> tuple:

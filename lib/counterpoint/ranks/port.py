@@ -15,7 +15,7 @@ import torch
 from counterpoint.models import Link
 from counterpoint.ranks.clock import PortClock
 from counterpoint.ranks.request import UNKNOWN_CHUNK, Request
-from counterpoint.trace import UNKNOWN, Line, Recorder
+from counterpoint.trace import UNKNOWN, Line, Recorder, message_number
 
 if TYPE_CHECKING:
     from counterpoint.ranks.deadlock import Blocked
@@ -154,7 +154,7 @@ class Port(ABC):
     def number(self) -> int:
         """A number for the rank's next message, no other's, in the order of ranks and sendings."""
         self.sent += 1
-        return self.rank << 40 | self.sent
+        return message_number(self.rank, self.sent)
 
     # Bookkeeping of the two ends of a message; each is called by its own rank only.
 

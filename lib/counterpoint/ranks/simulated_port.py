@@ -13,7 +13,7 @@ from counterpoint.ranks.one_memory import OneMemory
 from counterpoint.ranks.port import Sampler, caller_line
 from counterpoint.ranks.request import UNKNOWN_CHUNK, Request
 from counterpoint.ranks.routes import Channel, RouteClock
-from counterpoint.trace import Line, PackedRecorder
+from counterpoint.trace import Line, PackedRecorder, message_number
 
 if TYPE_CHECKING:
     from counterpoint.ranks.simulated import Simulation
@@ -105,10 +105,10 @@ class SimulatedPort(OneMemory):
 
     def as_request(self, comm: tuple, dest: int, tag: int, quick: tuple) -> Request:
         """A message that left the quick way, as a request."""
-        start, tensor, _, step, number = quick
+        start, tensor, _, _, step, count = quick
         send = Request(self, "send", comm, dest, tag, tensor, None)
         send.ready = send.start = start
-        send.step, send.message = step, number
+        send.step, send.message = step, message_number(self.rank, count)
         send.done = True
         return send
 

@@ -3,7 +3,7 @@
 The same few kinds serve ranks, workers, pipeline stages and serving replicas.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 UNKNOWN = -1
 """Stands in an integer field for what is not known or does not apply."""
@@ -12,6 +12,11 @@ KINDS = ("send", "recv", "reduce", "copy", "get", "put", "fence", "wait", "compu
 """send: a message left. recv: one was stored. reduce: one was received into an accumulator.
 copy: a local move. get, put, fence: one-sided access to a window and its only synchronisation.
 wait: the rank could not go on. compute: it worked, or spent virtual time."""
+
+
+def message_number(sender: Any, count: Any) -> Any:
+    """A number for the sender's `count`-th message, no other's, in the order of ranks and sendings; also of arrays."""
+    return sender << 40 | count
 
 
 class Event(NamedTuple):
