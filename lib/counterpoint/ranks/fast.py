@@ -37,7 +37,7 @@ class SimulatedComm(Comm):
         self._clock, self._sizes = port.clock, port.world.sizes
         self._recorder = port.recorder
         self._events = None if port.recorder is None else port.recorder.packed
-        self._sites = port.world.sites.setdefault(key, {})
+        self._sites = port.world.sites
         self._out: dict[Any, Channel] = {}
         self._in: dict[Any, Channel] = {}
 
@@ -82,12 +82,12 @@ class SimulatedComm(Comm):
             done = start + clock.overhead
         events, site, step, count = self._events, 0, 0, 0
         if events is not None:
-            site = self._site(op, tag)
+            site = self._site(op)
             port = self._port
             port.sent = count = port.sent + 1
             step = 1 + (clock.last_send if clock.last_send > clock.last_receive else clock.last_receive)
             clock.last_send = step
-            events += pack_event(site, piece, port.rank, self._members[dest], step, count, start, start, done)
+            events += pack_event(site, piece, out.number, step, count, start, start, done)
         out.sent.append((start, outgoing, n, piece, step, count))
         if out.reader is not None:
             self._port.world.wake(out.reader, start)
@@ -122,9 +122,7 @@ class SimulatedComm(Comm):
         if events is not None:
             step = clock.last_receive + 1
             clock.last_receive = step = step if step > theirs else theirs
-            events += pack_event(
-                site + RECEIVED, piece, self._port.rank, self._members[source], step, count, now, start, end
-            )
+            events += pack_event(site + RECEIVED, piece, into.number, step, count, now, start, end)
         clock.now = end if end > done else done
         return accumulator
 
@@ -154,9 +152,7 @@ class SimulatedComm(Comm):
             port.sent = count = port.sent + 1
             step = 1 + (clock.last_send if clock.last_send > clock.last_receive else clock.last_receive)
             clock.last_send = step
-            events += pack_event(
-                self._site("", tag), piece, port.rank, self._members[dest], step, count, start, start, done
-            )
+            events += pack_event(self._site(""), piece, out.number, step, count, now, start, done)
         out.sent.append((start, tensor, n, piece, step, count))
         if out.reader is not None:
             self._port.world.wake(out.reader, start)
@@ -209,10 +205,8 @@ class SimulatedComm(Comm):
         if events is not None:
             step = clock.last_receive + 1
             clock.last_receive = step = step if step > theirs else theirs
-            site = self._site(op, tag)
-            events += pack_event(
-                site + RECEIVED, piece, self._port.rank, self._members[source], step, count, now, start, end
-            )
+            site = self._site(op)
+            events += pack_event(site + RECEIVED, piece, into.number, step, count, now, start, end)
         return tensor
 
     # The general way, and what is rare.
@@ -278,18 +272,21 @@ class SimulatedComm(Comm):
 
     # The trace: what the calls above add to it is packed (see `PackedRecorder`).
 
-    def _site(self, op: str, tag: int) -> int:
+    def _site(self, op: str) -> int:
         """The number of this call, for the trace: where the nearest caller outside this file stands, and how."""
         frame = sys._getframe(2)
-        while frame.f_code.co_filename == __file__:
+        code = frame.f_code
+        while code.co_filename == __file__:
             frame = frame.f_back  # type: ignore[assignment]
-        code, at, phase = frame.f_code, ~frame.f_lasti, self._port.phase
-        key = id(code), at, phase, op, tag
-        site = self._sites.get(key)
-        if site is None:
+            code = frame.f_code
+        key = id(code), frame.f_lasti, self._port.phase, op
+        try:
+            return self._sites[key]
+        except KeyError:
             assert self._recorder is not None
-            site = self._sites[key] = self._recorder.site(self._key, op, tag, phase, (code, at))
-        return site
+            site = self._recorder.site(op, self._port.phase, (code, ~frame.f_lasti))
+            self._sites[key] = site
+            return site
 
     def _piece(self, tensor: torch.Tensor, nbytes: int) -> int:
         """The number of this tensor, for the trace."""

@@ -17,13 +17,15 @@ class Channel:
     `sent`: what has left and not been taken, each either a `Request` or, from the quick way of `fast.py`,
     a tuple. `wanted`: receives that were posted first. `reader`: the rank that waits in a quick receive.
     `closed`: the quick way is, since the route has shared links or a receive was posted first.
+    `number`: its number in the trace.
     """
 
     __slots__ = (
-        "beta_in", "beta_out", "beta_slowest", "closed", "delay", "hold", "reader", "route", "sent", "shared", "wanted",
+        "beta_in", "beta_out", "beta_slowest", "closed", "delay", "hold", "number", "reader", "route", "sent", "shared",
+        "wanted",
     )  # fmt: skip
 
-    def __init__(self, route: Route) -> None:
+    def __init__(self, route: Route, number: int) -> None:
         self.shared = self.closed = len(route.links) > 2
         self.hold, self.delay = route.hold, route.delay
         self.beta_out, self.beta_in = route.betas[0], route.betas[-1]
@@ -31,7 +33,7 @@ class Channel:
         self.sent: deque = deque()
         self.wanted: deque[Request] = deque()
         self.reader: SimulatedPort | None = None
-        self.route = route
+        self.route, self.number = route, number
 
 
 class RouteClock(PortClock):

@@ -43,8 +43,8 @@ class Simulation:
         self.arrivals = 0
         self.sizes: dict[int, tuple[torch.Tensor, int, int]] = {}
         """What is known of phantom tensors, by identity: bytes, and their number in the trace (see `fast.py`)."""
-        self.sites: dict[tuple, dict[tuple, int]] = {}
-        """The numbers of calls in the trace, for each communicator: see `fast.py`."""
+        self.sites: dict[tuple, int] = {}
+        """The numbers of calls in the trace: see `fast.py`."""
         self.failure: BaseException | None = None
         self.meetings: dict[tuple, dict[int, tuple[Any, float]]] = {}
         self.announced: dict[tuple, dict[int, tuple]] = {}

@@ -51,7 +51,8 @@ class SimulatedPort(OneMemory):
         key = (comm, dest, tag)
         found = outgoing.get(key)
         if found is None:
-            found = outgoing[key] = Channel(self.world.network.route(source, dest))
+            number = 0 if self.recorder is None else self.recorder.channel(comm, source, dest, tag)
+            found = outgoing[key] = Channel(self.world.network.route(source, dest), number)
         return found
 
     def isend(self, comm: tuple, tensor: torch.Tensor, dest: int, tag: int, call: str) -> Request:

@@ -1,9 +1,10 @@
 """A recorder for worlds that take millions of messages: an event of a message is 48 bytes, and no object.
 
-What events share is kept once and told by a number. A *site* is a call in the program: communicator, operation,
-tag, phase and line. A *piece* is what a tensor is: its chunk and its bytes. The rest of an event is
-packed: `recorder.packed += pack_event(...)`. Everything else is recorded by `add`, as ever, and the trace has both,
-in program order. For ranks in one thread: they pack into the same bytes, in the order in which they run.
+What events share is kept once and told by a number. A *site* is a call in the program: operation, phase and line.
+A *piece* is what a tensor is: its chunk and its bytes. A *channel* is communicator, sender, receiver and tag. The
+rest of an event is packed: `recorder.packed += pack_event(...)`. Everything else is recorded by `add`, as ever, and
+the trace has both, in program order. For ranks in one thread: they pack into the same bytes, in the order in which
+they run.
 """
 
 from struct import Struct
@@ -17,17 +18,18 @@ from counterpoint.trace.trace import COLUMNS
 from counterpoint.trace.words import Line, Words
 
 EVENT = np.dtype([
-    ("site", "i4"), ("piece", "i4"), ("rank", "i4"), ("peer", "i4"), ("step", "i4"), ("count", "i4"),
+    ("site", "i4"), ("piece", "i4"), ("channel", "i4"), ("step", "i4"), ("count", "i4"), ("nothing", "i4"),
     ("before", "f8"), ("start", "f8"), ("end", "f8"),
 ])  # fmt: skip
 """An event as it is packed. site: with SENT or RECEIVED added. count: the how manyth of its sender's messages.
-before: since when the rank was there; a receipt that starts later than that has a wait before it in the trace."""
+before: since when the rank was there; an event that starts later than that has a wait before it in the trace."""
 
-pack_event = Struct("=6i3d").pack
-"""Pack one event: the fields of `EVENT`, in that order."""
+pack_event = Struct("=5i4x3d").pack
+"""Pack one event: the fields of `EVENT`, in that order, but for the one that makes the times lie on 8 bytes."""
 
-SENT, RECEIVED, _WAITED, _KINDS = range(4)
-"""What may happen at a site; a table of sites has a row for each."""
+SENT, RECEIVED = 0, 1
+"""What may happen at a site. The table of sites has a row for each, and one for the wait before each."""
+_WAIT, _ROWS = 2, 4
 
 BLOCK = 1 << 14
 """Events that are unpacked at a time: few enough to stay in the cache, enough to be worth NumPy's calls."""
@@ -41,7 +43,8 @@ class PackedRecorder(Recorder):
         self.packed = bytearray()
         self._places: list[list[int]] = [[] for _ in range(ranks)]
         """For each row of `add`, the packed bytes that were there before it."""
-        self._sites: list[tuple[tuple, str, int, str, Line]] = []
+        self._sites: list[tuple[str, str, Line]] = []
+        self._channels: list[tuple[tuple, int, int, int]] = []
         self._pieces: dict[tuple[int, int, int, int], int] = {(UNKNOWN, UNKNOWN, UNKNOWN, 0): 0}
 
     def add(self, *event: Any, **named: Any) -> int:
@@ -49,10 +52,15 @@ class PackedRecorder(Recorder):
         self._places[rank].append(len(self.packed))
         return super().add(*event, **named)
 
-    def site(self, comm: tuple, op: str, tag: int, phase: str, line: Line) -> int:
+    def site(self, op: str, phase: str, line: Line) -> int:
         """A number for this call; op: "" unless what it receives is reduced. Ask once a site."""
-        self._sites.append((comm, op, tag, phase, line))
-        return _KINDS * (len(self._sites) - 1)
+        self._sites.append((op, phase, line))
+        return _ROWS * (len(self._sites) - 1)
+
+    def channel(self, comm: tuple, source: int, dest: int, tag: int) -> int:
+        """A number for this channel, its ends numbered in the world. Ask once a channel."""
+        self._channels.append((comm, source, dest, tag))
+        return len(self._channels) - 1
 
     def piece(self, chunk: tuple[int, int, int], nbytes: int) -> int:
         """The number of a tensor with this `(buffer, offset, length)` and size."""
@@ -63,36 +71,41 @@ class PackedRecorder(Recorder):
         rows = super()._columns(words)
         if not self.packed:
             return rows
-        sites, pieces = self._site_table(words), self._piece_table()
+        tables = self._site_table(words), self._channel_table(words), self._piece_table()
         events = np.frombuffer(self.packed, EVENT)
-        small = events["rank"].astype(np.uint16 if len(self.rows) <= 1 << 16 else np.int32)
+        ranks = _ranks(events, tables[1])
+        small = ranks.astype(np.uint16) if len(self.rows) <= 1 << 16 else ranks
         order = np.argsort(small, kind="stable")  # of 16 bits in time proportional to their number
-        blocks = [
-            _unpacked(events.take(order[first : first + BLOCK]), sites, pieces)
-            for first in range(0, len(order), BLOCK)
-        ]
-        columns = {name: np.concatenate([block.pop(name) for block in blocks]) for name in COLUMNS}
+        waits = np.count_nonzero(events["start"] > events["before"])
+        columns = {name: np.empty(len(events) + waits, dtype) for name, dtype in COLUMNS.items()}
+        filled = 0
+        for first in range(0, len(order), BLOCK):
+            block = _unpacked(events.take(order[first : first + BLOCK]), *tables)
+            begin, filled = filled, filled + len(block["rank"])
+            for name, values in block.items():
+                columns[name][begin:filled] = values
         if len(rows["rank"]):
-            columns = self._merged(columns, rows, events["rank"].take(order).astype(np.int64), order)
+            columns = self._merged(columns, rows, ranks.take(order).astype(np.int64), order)
         del events
         self.packed.clear()
         return columns
 
     def _site_table(self, words: Words) -> dict[str, np.ndarray]:
         """Columns that the site tells: a row for each site and what may happen there."""
-        table: dict[str, list] = {name: [] for name in ("comm", "kind", "op", "tag", "phase", "line")}
-        for comm, op, tag, phase, line in self._sites:
+        table: dict[str, list] = {name: [] for name in ("kind", "op", "phase", "line")}
+        for op, phase, line in self._sites:
             kind = "reduce" if op else "recv"
-            table["comm"] += [comm, comm, ()]
-            table["kind"] += ["send", kind, "wait"]
-            table["op"] += ["", op, kind]
-            table["tag"] += [tag, tag, 0]
-            table["phase"] += [phase] * _KINDS
-            table["line"] += [line] * _KINDS
-        return {
-            name: np.array(words.codes(name, values) if name in Words.CODED else values, COLUMNS[name])
-            for name, values in table.items()
-        }
+            table["kind"] += ["send", kind, "wait", "wait"]
+            table["op"] += ["", op, "send", kind]
+            table["phase"] += [phase] * _ROWS
+            table["line"] += [line] * _ROWS
+        return {name: np.array(words.codes(name, values), COLUMNS[name]) for name, values in table.items()}
+
+    def _channel_table(self, words: Words) -> dict[str, np.ndarray]:
+        """Columns that the channel tells, and its two ends."""
+        comm, source, dest, tag = (list(values) for values in zip(*self._channels, strict=True))
+        parts = {"comm": words.codes("comm", comm), "tag": tag, "rank": source, "peer": dest}
+        return {name: np.array(values, COLUMNS[name]) for name, values in parts.items()}
 
     def _piece_table(self) -> dict[str, np.ndarray]:
         """Columns that the piece tells; row 0 is no piece."""
@@ -125,27 +138,37 @@ class PackedRecorder(Recorder):
         return merged
 
 
+def _ranks(events: np.ndarray, channels: dict[str, np.ndarray]) -> np.ndarray:
+    """Whose event each is."""
+    sent, channel = events["site"] % _ROWS == SENT, events["channel"]
+    return np.where(sent, channels["rank"][channel], channels["peer"][channel])
+
+
 def _unpacked(
-    events: np.ndarray, sites: dict[str, np.ndarray], pieces: dict[str, np.ndarray]
+    events: np.ndarray,
+    sites: dict[str, np.ndarray],
+    channels: dict[str, np.ndarray],
+    pieces: dict[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
     """Columns of packed events, each behind its wait if it had one."""
     waited = events["start"] > events["before"]
-    event = np.repeat(np.arange(len(events)), 1 + waited)
-    wait = np.zeros(len(event), bool)
-    wait[np.flatnonzero(waited) + np.arange(np.count_nonzero(waited))] = True
+    wait = np.zeros(len(events) + np.count_nonzero(waited), bool)
+    wait[np.flatnonzero(waited) + np.arange(len(wait) - len(events))] = True
+    events = events.take(np.repeat(np.arange(len(events)), 1 + waited))  # [] would be slow on records
 
-    events = events.take(event)  # not events[event], which takes far longer for records
-    site = np.where(wait, events["site"] - RECEIVED + _WAITED, events["site"])
-    sender = np.where(site % _KINDS == SENT, events["rank"], events["peer"])
+    rank, channel = _ranks(events, channels), events["channel"]
+    sender, receiver = channels["rank"][channel], channels["peer"][channel]
+    site = np.where(wait, events["site"] + _WAIT, events["site"])
     piece = np.where(wait, 0, events["piece"])
-    columns = {
+    return {
         "message": np.where(wait, UNKNOWN, message_number(sender.astype(np.int64), events["count"])),
-        "rank": events["rank"],
-        "peer": events["peer"],
+        "comm": np.where(wait, 0, channels["comm"][channel]),
+        "rank": rank,
+        "peer": sender + receiver - rank,
+        "tag": np.where(wait, 0, channels["tag"][channel]),
         "step": np.where(wait, 0, events["step"]),
         "start": np.where(wait, events["before"], events["start"]),
         "end": np.where(wait, events["start"], events["end"]),
         **{name: values[site] for name, values in sites.items()},
         **{name: values[piece] for name, values in pieces.items()},
     }
-    return {name: np.ascontiguousarray(values, COLUMNS[name]) for name, values in columns.items()}
