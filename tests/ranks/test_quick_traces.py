@@ -5,7 +5,7 @@ import torch
 
 from counterpoint.collectives import ALGORITHMS
 from counterpoint.models import Cluster, Link, LogGP
-from counterpoint.ranks import RankFailed, launch
+from counterpoint.ranks import DeadlockError, RankFailed, launch
 from counterpoint.ranks.fast import SimulatedComm
 from counterpoint.trace.packed import PackedRecorder
 
@@ -160,3 +160,21 @@ def test_what_was_sent_before_a_failure_is_in_the_trace():
     with pytest.raises(RankFailed) as caught:
         launch(worker, 2, (phantom(4),), world="simulated", eager_limit=QUICK)
     assert len(caught.value.run.trace.sends) == 4
+
+
+def test_who_waits_in_a_quick_receive_is_told_with_the_line_and_is_in_the_trace():
+    def worker(comm, x):
+        if comm.rank == 0:
+            comm.compute(2.0)
+            comm.recv(x, 1)
+        else:
+            comm.sendrecv(x, 0, x.clone(), 0)  # 0 takes it, and answers nothing
+
+    with pytest.raises(DeadlockError) as caught:
+        launch(worker, 2, (phantom(4),), world="simulated", network=Link(alpha=1.0), eager_limit=QUICK)
+    (wait,) = caught.value.waits
+    assert (wait.rank, wait.call, wait.peers) == (1, "recv", [0])
+    assert wait.code.startswith("comm.sendrecv(x, 0, x.clone(), 0)")
+    left = caught.value.run.trace.where(rank=1, kind="wait")
+    assert [(w.peer, w.op, w.start, w.end) for w in left] == [(0, "recv", 0.0, 2.0)]
+    assert left[0].line.endswith(f":{wait.line}")

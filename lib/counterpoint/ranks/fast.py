@@ -13,7 +13,6 @@ from typing import Any
 import torch
 
 from counterpoint.ranks.comm import Comm
-from counterpoint.ranks.deadlock import Blocked
 from counterpoint.ranks.errors import MismatchError
 from counterpoint.ranks.ops import check_op
 from counterpoint.ranks.routes import Channel
@@ -251,11 +250,10 @@ class SimulatedComm(Comm):
         """Give way until something has been sent."""
         port = self._port
         channel.reader = port
-        call = "recv_reduce" if op else "recv"
-        port.blocked = Blocked(port, call, (), (), (self._members[source],), _line())
+        port.awaiting = self._members[source], op
         while not channel.sent:
             port.world.give_way(port)
-        port.blocked = None
+        port.awaiting = None
 
     def _fit(self, sent: torch.Tensor, wanted: torch.Tensor, source: int, tag: int) -> int:
         """End the run unless both ends of a message have the same elements; the receiver's piece."""
@@ -291,11 +289,3 @@ class SimulatedComm(Comm):
     def _piece(self, tensor: torch.Tensor, nbytes: int) -> int:
         """The number of this tensor, for the trace."""
         return 0 if self._recorder is None else self._recorder.piece(self._port.chunk(tensor), nbytes)
-
-
-def _line() -> tuple:
-    """Where the nearest caller outside this file stands: its code, and which instruction (see `Recorder`)."""
-    frame = sys._getframe(3)
-    while frame.f_code.co_filename == __file__:
-        frame = frame.f_back  # type: ignore[assignment]
-    return frame.f_code, ~frame.f_lasti

@@ -8,6 +8,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -28,9 +29,9 @@ Sampler = Callable[[int, int, Request, "Port"], None]
 a receive complete; `row` is the event's number among the rank's events."""
 
 
-def caller_line() -> Line:
-    """Where the nearest caller outside this folder stands."""
-    frame = sys._getframe(2)
+def caller_line(frame: FrameType | None = None) -> Line:
+    """Where the nearest caller outside this folder stands; or the nearest frame, from `frame` on."""
+    frame = frame or sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back
     return frame.f_code, frame.f_lineno

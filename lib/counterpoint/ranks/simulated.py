@@ -57,7 +57,7 @@ class Simulation:
             )
             for rank in range(plan.ranks)
         ]
-        self.hub = greenlet.getcurrent()
+        self.resume = greenlet.getcurrent().switch
         self.mode = _mode()
         self.starting = True
 
@@ -71,24 +71,21 @@ class Simulation:
         grad, _, autocast = self.mode
         # Inference mode turns grad mode off, so it is asked after only where that differs.
         same = torch.is_grad_enabled() is grad and torch.is_autocast_enabled("cpu") is autocast
-        if same or _mode() == self.mode:
-            self._switch(port)
-        else:
+        if not same and _mode() != self.mode:
             with _mode_of(self.mode):
-                self._switch(port)
-        if self.failure is not None:
-            self.check()
-
-    def _switch(self, port: SimulatedPort) -> None:
+                self.give_way(port)
+            return
         if torch._C._current_graph_task_id() != -1:
             raise RuntimeError(
                 f"rank {port.rank}: a Comm call inside backward must wait, and a simulated rank cannot wait there "
                 f"(autograd's own frames are below it); use world='threads', which carries the same clock"
             )
         if self.heap and not self.starting:
-            heappop(self.heap)[2].greenlet.switch()
+            heappop(self.heap)[2].resume()
         else:
-            self.hub.switch()
+            self.resume()
+        if self.failure is not None:
+            self.check()
 
     def check(self) -> None:
         """Raise in a rank what ended the run."""
@@ -114,7 +111,7 @@ class Simulation:
         self.starting = False
         while self.failure is None:
             if self.heap:
-                heappop(self.heap)[2].greenlet.switch()
+                heappop(self.heap)[2].resume()
             elif all(port.returned for port in self.ports):
                 return
             else:
@@ -170,6 +167,7 @@ def run(plan: Plan) -> Outcome:
                 buffers[id(own)] = buffers_of(own)
             port.buffers = buffers[id(own)]
         port.greenlet = greenlet.greenlet(lambda port=port: body(port))
+        port.resume = port.greenlet.switch
     with _Printing(world, plan.output), _Deadline(plan.timeout), uncollected():
         try:
             world.conduct()

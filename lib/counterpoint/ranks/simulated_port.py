@@ -32,6 +32,9 @@ class SimulatedPort(OneMemory):
         jitter: float,
         seed: str,
     ) -> None:
+        self.awaiting: tuple[int, str] | None = None
+        """In a quick receive that waits: (source, op). Enough to say what `blocked` is, if somebody asks."""
+        self._blocked: Blocked | None = None
         super().__init__(rank, recorder, None, sampler)
         self.recorder: PackedRecorder | None = recorder
         self.world = world
@@ -39,8 +42,23 @@ class SimulatedPort(OneMemory):
         self.slowness, self.jitter = slowness, jitter
         self.random = Random(seed) if jitter else None
         self.greenlet: Any = None
+        self.resume: Any = None
+        """Its greenlet's `switch`."""
         self.outgoing: dict[tuple, Channel] = {}
         """This rank's channels: (communicator, dest, tag)."""
+
+    @property
+    def blocked(self) -> Blocked | None:
+        """What it waits for."""
+        if self.awaiting is None:
+            return self._blocked
+        source, op = self.awaiting
+        line = caller_line(self.greenlet.gr_frame)
+        return Blocked(self, "recv_reduce" if op else "recv", members=(source,), line=line)
+
+    @blocked.setter
+    def blocked(self, blocked: Blocked | None) -> None:
+        self.awaiting, self._blocked = None, blocked
 
     def seconds(self) -> float:
         return self.clock.now
@@ -144,8 +162,8 @@ class SimulatedPort(OneMemory):
             port.wake_if_ready(self.clock.now)
 
     def wake_if_ready(self, when: float) -> None:
-        if self.blocked is not None and self.blocked.ready():
-            self.blocked = None
+        if self._blocked is not None and self._blocked.ready():
+            self._blocked = None
             self.world.wake(self, max(when, self.clock.now))
 
     def wait(self, requests: Sequence[Request], call: str) -> None:
@@ -171,7 +189,7 @@ class SimulatedPort(OneMemory):
         """Give way until `blocked` is ready."""
         self.world.check()
         if not blocked.ready():
-            self.blocked = blocked
+            self._blocked = blocked
             self.world.give_way(self)
 
     def test(self, request: Request) -> bool:
