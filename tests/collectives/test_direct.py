@@ -108,6 +108,11 @@ def test_other_worlds_and_virtual_clocks_go_the_plain_way(compiled, settings):
     assert torch.equal(run("direct", data, **settings).results[1], run("direct", data).results[1])
 
 
+def test_tensors_without_memory_here_go_the_plain_way(compiled):
+    trace = run("direct", [torch.empty(1000, device="meta")] * 3).trace
+    assert trace.totals().bytes_total == 2 * 2 * 4000
+
+
 def test_strided_and_odd_tensors_are_written_through(compiled):
     def worker(comm, base):
         all_reduce(comm, base[:, ::2], algorithm="direct")
@@ -308,6 +313,39 @@ def test_time_outs_reach_ranks_that_wait_for_a_busy_one(compiled):
             launch(worker, 3, (torch.ones(8),), timeout=0.3)
     finally:
         stop.set()
+
+
+INTERRUPTED = """
+import _thread, threading, torch
+from counterpoint.collectives import all_reduce, direct
+from counterpoint.ranks import launch
+
+direct.prepare()
+started = threading.Barrier(3, action=lambda: threading.Timer(0.2, _thread.interrupt_main).start())
+
+def worker(comm, x):
+    started.wait()
+    while True:
+        all_reduce(comm, x, "max", "direct")
+        while comm.rank == LAZY:
+            pass
+
+try:
+    launch(worker, 3, (torch.ones(1000),))
+except KeyboardInterrupt:
+    left = [t.name for t in threading.enumerate() if t.name.startswith("rank")]
+    print("interrupted, left:", left)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lazy", [None, 1], ids=["all in compiled code", "one computes, the others wait"])
+def test_an_interrupt_ends_every_rank_and_leaves_nothing_behind(lazy):
+    program = INTERRUPTED.replace("LAZY", str(lazy))
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "interrupted, left: []\n", done.stderr
 
 
 def test_late_ranks_are_waited_for_and_woken(compiled):

@@ -147,3 +147,18 @@ def test_messages_that_nobody_received_are_found():
 
     (lost,) = launch(worker, 2, (torch.ones(1),)).trace.unreceived
     assert (lost.rank, lost.peer, lost.tag) == (0, 1, 1)
+
+
+def test_transfers_are_sends_gets_and_puts_and_a_get_moves_bytes_from_the_peer():
+    recorder = Recorder(3)
+    for number, (rank, peer, kind, nbytes) in enumerate(
+        [(0, 1, "send", 1), (1, 0, "recv", 1), (1, 2, "get", 10), (2, 0, "put", 100), (2, 2, "copy", 1000)]
+    ):
+        recorder.add(number, (), rank, peer, kind, "", 0, nbytes, 1, 0.0, 1.0, "", (-1, -1, -1), None)
+    trace = recorder.finish()
+    assert trace.transfers.text("kind") == ["send", "get", "put"]
+    assert trace.byte_matrix().tolist() == [[0, 1, 0], [0, 0, 0], [100, 10, 0]]
+    assert (trace.totals().messages, trace.totals().bytes_busiest) == (3, 110)
+    assert [len(step) for step in trace.by_step()] == [3]
+    titles = {e["name"] for e in to_chrome(trace)["traceEvents"] if e["ph"] == "X"}
+    assert {"get from 2", "put to 0"} <= titles

@@ -27,6 +27,9 @@ __all__ = ["chosen", "compiled_all_reduce", "cost", "direct_all_reduce", "prepar
 direct_all_reduce = two_shot_all_reduce
 """The plain way: reduce `x` (1-D, contiguous) over all ranks, in place; returned."""
 
+_changed = torch.autograd.graph.increment_version
+"""Tell autograd that a tensor is no longer what it was."""
+
 FIRST_CALLS = 20
 """Calls of a communicator for each dtype before anything is compiled for it."""
 
@@ -37,8 +40,8 @@ def compiled_all_reduce(comm: Comm, tensor: torch.Tensor, op: str) -> bool:
     All ranks find the same, whatever their threads do: it depends on what they do alike, and on what the first to
     ask has found.
     """
-    if not isinstance(tensor, torch.Tensor):
-        return False  # type: ignore[unreachable]  # the plain way says what is wrong
+    if not (isinstance(tensor, torch.Tensor) and tensor.is_cpu):
+        return False  # the plain way says what is wrong, if it is no tensor
     port: Any = comm._port
     handoff = port.handoffs.get(comm._key)
     kernel = None if handoff is None else handoff.kernels.get((tensor.dtype, op))
@@ -66,7 +69,7 @@ def compiled_all_reduce(comm: Comm, tensor: torch.Tensor, op: str) -> bool:
         with torch.inference_mode(tensor.is_inference()), torch.no_grad():
             tensor.detach().copy_(flat)
     elif not tensor.is_inference():
-        torch.autograd.graph.increment_version(tensor)
+        _changed(tensor)
     return True
 
 

@@ -43,8 +43,8 @@ def to_chrome(trace: Trace, name: str = "counterpoint") -> dict:
 
 
 def _title(event: Event) -> str:
-    if event.kind == "send":
-        return f"send to {event.peer}"
-    if event.kind in ("recv", "reduce"):
+    if event.kind in ("send", "put"):
+        return f"{event.kind} to {event.peer}"
+    if event.kind in ("recv", "reduce", "get"):
         return f"{event.kind} from {event.peer}"
     return f"{event.kind} {event.op}".strip()
