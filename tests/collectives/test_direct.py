@@ -18,16 +18,10 @@ INTEGERS = [torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8]
 RANKS = [1, 2, 3, 4, 5, 7, 8, 16]
 
 
-def is_compiled(dtype):
-    """Compile for it, whether or not "auto" is to know."""
-    kernels.begin(dtype).join()
-    return kernels.state(dtype) == "ready"
-
-
 @pytest.fixture(scope="module")
 def compiled():
     """Where there is Numba: what these tests add up in float32 is compiled before they begin."""
-    if not is_compiled(torch.float32):
+    if not kernels.compile_for(torch.float32):
         pytest.skip("no compiled code here: Numba is missing, or the system has no sched_yield")
 
 
@@ -65,7 +59,7 @@ def test_compiled_and_plain_leave_the_same_bits_and_transfers(compiled, p):
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS], ids=str)
 def test_every_compiled_dtype_and_op_leaves_the_bits_of_the_plain_way(compiled, dtype):
-    assert is_compiled(dtype)
+    assert kernels.compile_for(dtype)
     for op in kernels.OPS:
         if op == "avg" and dtype in INTEGERS:
             continue

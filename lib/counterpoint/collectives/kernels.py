@@ -21,15 +21,17 @@ _kernels: dict[torch.dtype, Any] = {}
 _prepared: set[torch.dtype] = set()
 
 
-def prepare(dtype: torch.dtype = torch.float32) -> bool:
-    """Compile now what adds up vectors of `dtype`, in a second or two; whether there is such code.
-
-    From the next launch on, all_reduce's "auto" chooses "direct" for this dtype where ranks are threads.
-    """
+def compile_for(dtype: torch.dtype) -> bool:
+    """Compile now what adds up vectors of `dtype`, in a second or two; whether there is such code."""
     if dtype not in DTYPES:
         return False
     begin(dtype).join()
-    if _kernels[dtype] is not None:
+    return _kernels[dtype] is not None
+
+
+def prepare(dtype: torch.dtype = torch.float32) -> bool:
+    """`compile_for(dtype)`; and from the next launch on, "auto" is "direct" for it where ranks are threads."""
+    if compile_for(dtype):
         _prepared.add(dtype)
     return dtype in _prepared
 
