@@ -1,20 +1,16 @@
 """`Player`: the widget that shows a run, and its twins without a kernel."""
 
-import io
-import itertools
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import anywidget
 import traitlets
 
 from counterpoint.models import Cost
 from counterpoint.trace import Provenance, Trace
-from counterpoint.viz import offline
 from counterpoint.viz.colors import RANKS
+from counterpoint.viz.lasting import LastingWidget
 from counterpoint.viz.player.film import film
 from counterpoint.viz.player.table import holds_table, message_table
 
@@ -26,7 +22,6 @@ _FILES = (
     "film", "draw", "places", "stage", "flights", "timeline", "panels", "words", "table", "controls", "picture",
     "player",
 )  # fmt: skip
-_count = itertools.count(1)
 
 
 @cache
@@ -43,7 +38,7 @@ def styles() -> str:
     return (_HERE / "player.css").read_text(encoding="utf-8")
 
 
-class Player(anywidget.AnyWidget):
+class Player(LastingWidget):
     """Plays one film: ranks and what they hold, messages in flight, timeline, bytes, source lines.
 
     `Player.from_trace(trace, provenance, …)` makes one. Traits, all of which may be set from Python while
@@ -65,11 +60,9 @@ class Player(anywidget.AnyWidget):
     axis = traitlets.Enum(["step", "time"], "step").tag(sync=True)
     view = traitlets.Enum(["", "ring", "row", "tree"], "").tag(sync=True)
     speed = traitlets.Float(0.0).tag(sync=True)
-    element_id = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, film: dict, **traits: Any) -> None:
-        name = f"cp-player-{os.getpid()}-{next(_count)}"
-        super().__init__(film=film, element_id=name, **traits)
+        super().__init__("player", film=film, **traits)
 
     @classmethod
     def from_trace(
@@ -111,23 +104,12 @@ class Player(anywidget.AnyWidget):
         """Every message of the run, one row each, in the order of their steps."""
         return message_table(self.film)
 
-    def html(self) -> str:
-        """A whole HTML document that plays without a kernel or a network."""
+    def _state(self) -> dict[str, Any]:
         traits = ("film", "t", "focus", "axis", "view", "speed", "element_id")
-        state = {name: getattr(self, name) for name in traits} | {"playing": False}
-        return offline.document(state, module(), styles(), self._title())
+        return {name: getattr(self, name) for name in traits} | {"playing": False}
 
-    def png(self) -> bytes:
-        """`figure()` as PNG."""
-        out = io.BytesIO()
-        self.figure().savefig(out, format="png", dpi=110)
-        return out.getvalue()
-
-    def still(self, live: bool = False) -> str:
-        """HTML that stands in for the widget where there is no kernel; `live`: only where it is not shown."""
-        height = 640 + 16 * min(self.film["ranks"], 14)
-        name = self.element_id if live else ""
-        return offline.frame(self.html(), self.png(), self._title(), height, name)
+    def _height(self) -> int:
+        return 640 + 16 * min(self.film["ranks"], 14)
 
     def _title(self) -> str:
         return self.film["title"] or f"a run of {self.film['ranks']} ranks"
@@ -135,30 +117,3 @@ class Player(anywidget.AnyWidget):
     def __repr__(self) -> str:
         totals = self.film["totals"]
         return f"Player({self._title()}: {totals['messages']} messages, {totals['steps']} steps)"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The live widget, and for whoever cannot show it the stand-in and the picture."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        data = dict(data) | {"text/plain": repr(self), "text/html": self.still()}
-        return data | {"image/png": _base64(self.png())}, metadata
-
-    def _ipython_display_(self) -> None:
-        """The live widget, and below it the stand-in, hidden while the widget is there.
-
-        Two outputs, because JupyterLab shows only its favourite format of an output, and a widget without
-        its kernel shows an error instead of the next format.
-        """
-        from IPython.display import publish_display_data
-
-        bundle = super()._repr_mimebundle_()
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        publish_display_data(dict(data) | {"text/plain": repr(self)}, metadata)
-        still = {"text/plain": repr(self), "text/html": self.still(live=True)}
-        publish_display_data(still | {"image/png": _base64(self.png())})
-
-
-def _base64(png: bytes) -> str:
-    import base64
-
-    return base64.b64encode(png).decode("ascii")
