@@ -24,6 +24,7 @@ _FACE = {
     "explain": "counterpoint.collectives",
     "Link": "counterpoint.models",
     "play": "counterpoint.face",
+    "explore_costs": "counterpoint.face",
     "check": "counterpoint.grading",
     "hint": "counterpoint.grading",
     "solution": "counterpoint.grading",

@@ -1,12 +1,14 @@
 """`play`: a run, explained and shown."""
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from counterpoint.collectives import explain
-from counterpoint.models import Cost
+from counterpoint.models import PRESETS, Cost, Crossbar, Link, preset
 from counterpoint.ranks import CommError, DeadlockError, LaunchTimeout, Run
 from counterpoint.trace import Provenance
-from counterpoint.viz import Player
+from counterpoint.viz import CostExplorer, Player
 
 
 def play(
@@ -41,6 +43,38 @@ def play(
         cycle=stuck.cycle if isinstance(stuck, DeadlockError) else (),
         **traits,
     )
+
+
+_EXPLORED: dict[str, tuple[str, Callable[[int], float]]] = {
+    "all_reduce": ("BY_MESSAGES", lambda p: 2 * (p - 1) / p),
+    "broadcast": ("ALGORITHMS", lambda p: 1.0),
+    "all_gather": ("ALGORITHMS", lambda p: (p - 1) / p),
+    "all_to_all": ("ALGORITHMS", lambda p: (p - 1) / p),
+}
+"""The collectives with several algorithms that send messages: where they are listed, and busbw / algbw for p ranks."""
+
+
+def explore_costs(
+    collective: str = "all_reduce", link: Link | str = "gigabit-ethernet", ranks: int = 8
+) -> CostExplorer:
+    """Time against size for each algorithm of a collective, with sliders for the link and the number of ranks.
+
+    collective: "all_reduce", "broadcast", "all_gather", "all_to_all". link: a `Link`, or a preset's name. Times are
+    the algorithms' own `cost(...)`.seconds(link), without contention. Raises ValueError for what there is not.
+    """
+    if collective not in _EXPLORED:
+        raise ValueError(f"explore_costs: no collective {collective!r}; there are {', '.join(_EXPLORED)}")
+    where, factor = _EXPLORED[collective]
+    listed = getattr(import_module(f"counterpoint.collectives.{collective}"), where)
+    links = {
+        name: wires.link for name in PRESETS if isinstance(wires := preset(name), Crossbar) and wires.link
+    }
+    if isinstance(link, str):
+        if link not in links:
+            raise ValueError(f"explore_costs: no link {link!r}; there are {', '.join(links)}")
+        link = links[link]
+    costs = {name: cost for name, (_, cost) in listed.items()}
+    return CostExplorer.of(collective, costs, factor, links, link, ranks)
 
 
 def explained(run: Run) -> Provenance | None:

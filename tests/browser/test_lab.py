@@ -57,10 +57,11 @@ def test_lesson_07_shows_its_deadlock_its_tree_and_its_figures(notebook):
     assert notebook.faults() == []
     for name in ("eager-play", "broadcast-run", "logp"):
         assert notebook.player(name).is_visible()
+    assert notebook.cell("long-change").get_by_test_id("cost-explorer").first.is_visible()
     for name in ("ping-pong-figure", "depth-figure", "family-figure", "long-figure"):
         assert notebook.cell(name).get_by_test_id("figure").is_visible()
     assert notebook.outside == []
-    for name in ("ping-pong-figure", "family-figure", "long-figure", "broadcast-run"):
+    for name in ("ping-pong-figure", "family-figure", "long-change", "broadcast-run"):
         notebook.cell(name).screenshot(path=PICTURES / f"lesson-07-{name}.png")
 
 

@@ -1,9 +1,10 @@
 """Figures and widgets of values: what they show comes from a trace or a model, never from a drawing."""
 
 from counterpoint.viz.charts import curves
+from counterpoint.viz.costs import CostExplorer
 from counterpoint.viz.matrix import byte_matrix
 from counterpoint.viz.player import Player, film
 from counterpoint.viz.source import show_source
 from counterpoint.viz.themed import Themed
 
-__all__ = ["Player", "Themed", "byte_matrix", "curves", "film", "show_source"]
+__all__ = ["CostExplorer", "Player", "Themed", "byte_matrix", "curves", "film", "show_source"]

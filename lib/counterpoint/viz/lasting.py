@@ -18,7 +18,7 @@ _count = itertools.count(1)
 
 
 class LastingWidget(anywidget.AnyWidget):
-    """A subclass sets `_esm` and `_css` to texts, and defines `figure`, `_title`, `_state` and `_height`."""
+    """A subclass sets `_esm` and `_css`, and defines the five methods that raise here."""
 
     element_id = traitlets.Unicode().tag(sync=True)
 
@@ -27,6 +27,10 @@ class LastingWidget(anywidget.AnyWidget):
 
     def figure(self) -> "Figure":
         """The picture without a browser."""
+        raise NotImplementedError
+
+    def _texts(self) -> tuple[str, str]:
+        """Its module and its style sheet."""
         raise NotImplementedError
 
     def _title(self) -> str:
@@ -42,8 +46,7 @@ class LastingWidget(anywidget.AnyWidget):
 
     def html(self) -> str:
         """A whole HTML document that works without a kernel or a network."""
-        kind = type(self)
-        return offline.document(self._state(), str(kind._esm), str(kind._css), self._title())
+        return offline.document(self._state(), *self._texts(), self._title())
 
     def png(self) -> bytes:
         """`figure()` as PNG."""

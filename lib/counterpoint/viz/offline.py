@@ -54,7 +54,7 @@ def frame(page: str, picture: bytes, title: str, height: int, live: str = "") ->
         hide = (
             f"body:has(#{live}) :is(.cp-still{mine}, .jp-OutputArea-child:has(.cp-still{mine})) "
             "{ display: none; } "
-            f".jp-OutputArea-child:has(+ .jp-OutputArea-child .cp-still{mine}):not(:has(.cp)) "
+            f".jp-OutputArea-child:has(+ .jp-OutputArea-child .cp-still{mine}):not(:has(#{live})) "
             "{ display: none; } "
         )
     image = base64.b64encode(picture).decode("ascii")

@@ -104,6 +104,9 @@ class Player(LastingWidget):
         """Every message of the run, one row each, in the order of their steps."""
         return message_table(self.film)
 
+    def _texts(self) -> tuple[str, str]:
+        return module(), styles()
+
     def _state(self) -> dict[str, Any]:
         traits = ("film", "t", "focus", "axis", "view", "speed", "element_id")
         return {name: getattr(self, name) for name in traits} | {"playing": False}
