@@ -104,3 +104,11 @@ def test_data_and_phantoms_do_not_meet():
     for world in ("threads", "simulated"):
         with pytest.raises(MismatchError, match="rank 0 sends data to rank 1, which receives a phantom"):
             launch(worker, 2, world=world)
+
+
+def test_a_phantom_is_not_sent_and_filled_at_once_either():
+    def worker(comm, x):
+        comm.sendrecv(x, (comm.rank + 1) % comm.size, x, (comm.rank - 1) % comm.size)
+
+    with pytest.raises(RankFailed, match="sendrecv sends and fills the same tensor"):
+        launch(worker, 3, (torch.empty(4, device="meta"),), world="simulated")

@@ -67,7 +67,7 @@ class SimulatedComm(Comm):
             if self._open(outgoing, dest, tag, True) and self._open(accumulator, source, tag, False):
                 return self.sendrecv_reduce(outgoing, dest, accumulator, source, op, tag)
             return self._general(outgoing, dest, accumulator, source, op, tag)
-        if sized is not outgoing or out.closed or into.closed:
+        if sized is not outgoing or out.closed or into.closed or outgoing is accumulator:
             self._forget(outgoing, sized)
             return self._general(outgoing, dest, accumulator, source, op, tag)
 
