@@ -203,6 +203,20 @@ def test_a_window_is_memory_that_processes_share_and_that_has_no_name():
         assert not {name for name in os.listdir("/dev/shm") if "counterpoint" in name} - before
 
 
+def test_windows_that_are_gone_leave_nothing_mapped():
+    def worker(comm, x):
+        for _ in range(20):
+            all_reduce(comm, x, "max", "two-shot")
+            all_reduce(comm, x, "max", "one-shot")
+        kept = comm.window(3)
+        return [
+            mapped() is not None for _, _, mapped, _, _ in comm._port.segments.mapped
+        ], kept.local.tolist()
+
+    results = launch(worker, 2, (torch.ones(100),), world="processes").results
+    assert results == [([True], [0.0] * 3)] * 2
+
+
 def test_a_processs_own_memory_is_no_window():
     with pytest.raises(RankFailed, match=r"others cannot reach; open a window with comm\.window"):
         launch(lambda comm, x: comm.window_of(x), 2, (torch.ones(3),), world="processes")

@@ -3,6 +3,7 @@
 import mmap
 import os
 import tempfile
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,8 +20,9 @@ class Segments:
 
     def __init__(self, port: "ProcessPort") -> None:
         self.port = port
-        self.mapped: list[tuple[int, int, list[torch.Tensor]]] = []
-        """(address, end, every member's part as bytes) of this rank's own parts."""
+        self.mapped: list[tuple[int, int, weakref.ref[mmap.mmap], int, int]] = []
+        """(address, end, mapping, bytes from one part to the next, parts) of this rank's own parts. A mapping goes
+        when the last tensor in it goes."""
 
     def open(
         self,
@@ -50,23 +52,24 @@ class Segments:
                     f"{call}: {stride * size:,} bytes of shared memory are not to be had: {refusal}"
                 )
             with open(path, "r+b") as file:
-                whole = torch.frombuffer(mmap.mmap(file.fileno(), stride * size), dtype=torch.uint8)
+                mapping = mmap.mmap(file.fileno(), stride * size)
             port.exchange((*comm, "segment"), members, 2 * number + 1, None, call)
         finally:
             if members[0] == port.rank and path:
                 os.unlink(path)  # all have mapped it, or the run is over: it lasts as long as the mappings
-        parts = [whole[i * stride : i * stride + nbytes] for i in range(size)]
-        own = parts[members.index(port.rank)]
-        self.mapped.append((own.data_ptr(), own.data_ptr() + nbytes, parts))
+        parts = _parts(mapping, stride, nbytes, size)
+        address = parts[members.index(port.rank)].data_ptr()
+        self.mapped = [known for known in self.mapped if known[2]() is not None]
+        self.mapped.append((address, address + nbytes, weakref.ref(mapping), stride, size))
         return [_shaped(part, shape, dtype, count) for part in parts]
 
     def find(self, tensor: torch.Tensor) -> tuple[int, list[torch.Tensor]] | None:
         """(offset in bytes, all parts) if a contiguous tensor lies in this rank's part of a segment."""
         address = tensor.data_ptr()
         end = address + tensor.numel() * tensor.element_size()
-        for low, high, parts in self.mapped:
-            if low <= address and end <= high:
-                return address - low, parts
+        for low, high, mapped, stride, size in self.mapped:
+            if low <= address and end <= high and (mapping := mapped()) is not None:
+                return address - low, _parts(mapping, stride, high - low, size)
         return None
 
     def alias(
@@ -86,6 +89,12 @@ class Segments:
         if len(parts) != len(members):
             raise ValueError(f"rank {self.port.rank}: {call} of memory that another group of ranks shares")
         return [_shaped(part, tuple(mine.shape), mine.dtype, mine.numel()) for part in parts]
+
+
+def _parts(mapping: mmap.mmap, stride: int, nbytes: int, size: int) -> list[torch.Tensor]:
+    """Every member's part of a segment, as bytes; each keeps it mapped."""
+    whole = torch.frombuffer(mapping, dtype=torch.uint8)
+    return [whole[i * stride : i * stride + nbytes] for i in range(size)]
 
 
 def _shaped(part: torch.Tensor, shape: tuple[int, ...], dtype: torch.dtype, count: int) -> torch.Tensor:
