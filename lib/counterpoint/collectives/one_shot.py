@@ -3,7 +3,7 @@
 Each rank reads every other rank's whole vector, block by block, and adds them up for itself. It reads its right
 neighbour's first, so that nobody is read by two at once, and adds in rank order, so that all get the same bits.
 Cost: two fences and no wait between them, which is what counts when vectors are small; each rank reads (p-1)n.
-Source: the one-phase all-reduce over symmetric memory, as in torch's one_shot_all_reduce (2.5).
+Source: the one-phase all-reduce over symmetric memory, as in torch's one_shot_all_reduce (torch.ops.symm_mem).
 """
 
 import torch

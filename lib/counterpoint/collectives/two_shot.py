@@ -4,7 +4,7 @@ Each rank reads its slice of every rank's vector, block by block, adds them up, 
 Nobody else touches that slice, so two fences are all: one when all vectors are there, one when all sums are.
 Cost: each rank reads and writes (p-1)/p n of others' memory, like the ring, but every vector is read once and
 written once: no all-reduce in place does with less memory traffic. Source: the two-phase all-reduce over symmetric
-memory, as in NCCL's symmetric kernels and torch's two_shot_all_reduce_ (2.5), whose two phases are here one pass.
+memory, as in NCCL's symmetric kernels and torch's two_shot_all_reduce_, whose two phases are here one pass.
 """
 
 import torch
