@@ -207,7 +207,7 @@ class Comm:
 
     def _subgroup(self, ranks: list[int], key: tuple) -> "Comm":
         members = tuple(self._members[r] for r in ranks)
-        return Comm(self._port, members, (*self._key, (*key, members)))
+        return type(self)(self._port, members, (*self._key, (*key, members)))
 
     def _exchange(self, value: Any, call: str) -> list[Any]:
         self._exchanges += 1
