@@ -28,6 +28,9 @@ class Stream:
     def wait_event(self, event):
         self.awaited += event
 
+    def synchronize(self):
+        self.finished = self.last
+
 
 class Cuda:
     """torch.cuda as `Streams` uses it, for one rank."""
@@ -67,6 +70,13 @@ def hand_off(mover, skip=""):
         return first == then or any(earlier(first, k) for k in order[then])
 
     return all(earlier(f"{name} before", "copy") and earlier("copy", f"{name} after") for name in "ab")
+
+
+def test_a_fence_waits_for_what_the_rank_has_queued():
+    stream = Stream("a")
+    stream.run("put")
+    Streams(torch.device("cpu"), Cuda(stream)).settle()
+    assert stream.finished == "put"
 
 
 @pytest.mark.parametrize("mover", [0, 1])
