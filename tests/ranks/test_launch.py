@@ -105,11 +105,16 @@ def test_a_tensor_inside_a_graph_arrives_as_a_leaf():
         ({"ranks": "four"}, "ranks = 'four'"),
         ({"ranks": True}, "ranks = True"),
         ({"ranks": 2.0}, "ranks = 2.0"),
+        ({"ranks": torch.tensor(True)}, r"ranks = tensor\(True\)"),
+        ({"ranks": torch.ones(3)}, r"ranks = tensor\(\[1"),
         ({}, "ranks = None"),
         ({"ranks": 3, "per_rank": [1, 2]}, "ranks = 3, but per_rank has 2"),
         ({"args": (1,), "per_rank": [1, 2]}, "args or per_rank, not both"),
         ({"ranks": 2, "network": [Link()]}, "network has 1 entries for 2 ranks"),
         ({"ranks": 2, "eager_limit": -1}, "eager_limit = -1"),
+        ({"ranks": 2, "eager_limit": True}, "eager_limit = True"),
+        ({"ranks": 2, "timeout": True}, "timeout = True"),
+        ({"ranks": 2, "timeout": float("nan")}, "timeout = nan"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(kwargs, sentence):
@@ -117,8 +122,11 @@ def test_arguments_that_do_not_fit_are_refused(kwargs, sentence):
         launch(lambda comm, *rest: None, **kwargs)
 
 
-def test_a_count_of_ranks_may_be_any_integer():
-    assert launch(lambda comm: comm.size, np.int64(2)).results == [2, 2]
+@pytest.mark.parametrize("two", [np.int64(2), torch.tensor(2)], ids=["numpy", "tensor"])
+def test_a_count_may_be_any_integer(two):
+    run = launch(lambda comm: comm.size, two, eager_limit=two, timeout=np.float32(60))
+    assert run.results == [2, 2]
+    assert type(run.ranks) is type(run.settings["eager_limit"]) is int
 
 
 def test_what_is_no_list_and_no_file_is_named():
@@ -126,6 +134,19 @@ def test_what_is_no_list_and_no_file_is_named():
         launch(add_rank, per_rank=4)
     with pytest.raises(TypeError, match="output = 'file'; give an open file"):
         launch(add_rank, 2, output="file")
+
+
+def test_output_that_cannot_be_written_to_is_named_before_anything_runs(tmp_path):
+    ran = []
+    (tmp_path / "log").touch()
+    with (
+        (tmp_path / "log").open() as reading,
+        pytest.raises(ValueError, match="cannot be written to; open it"),
+    ):
+        launch(lambda comm: ran.append(comm.rank), 2, output=reading)
+    with pytest.raises(ValueError, match="cannot be written to"):
+        launch(lambda comm: ran.append(comm.rank), 2, output=reading)  # closed by now
+    assert ran == []
 
 
 def test_a_function_whose_call_runs_nothing_is_refused():
@@ -140,6 +161,13 @@ def test_a_function_whose_call_runs_nothing_is_refused():
     with pytest.raises(TypeError, match=r"later is a coroutine function, .* take the async out"):
         launch(later, 2)
 
+    class Lazy:
+        def __call__(self, comm):
+            yield comm.rank
+
+    with pytest.raises(TypeError, match=r"Lazy object .* is a generator function"):
+        launch(Lazy(), 2)
+
 
 @pytest.mark.parametrize("world", ["threads", "simulated"])
 def test_a_comm_that_is_kept_after_its_run_says_that_it_is_over(world):
@@ -152,6 +180,43 @@ def test_a_comm_that_is_kept_after_its_run_says_that_it_is_over(world):
     ):
         with pytest.raises(CommError, match="the run of this Comm is over"):
             call(comms[0])
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("opened", [False, True], ids=["unused", "used"])
+def test_phantoms_do_not_slip_through_a_comm_that_is_kept(opened, fails):
+    x, y = torch.empty(3, device="meta"), torch.empty(3, device="meta")
+    comms = {}
+
+    def worker(comm):
+        comms[comm.rank] = comm
+        if opened:
+            comm.sendrecv(x, 1 - comm.rank, y, 1 - comm.rank)
+            comm.send(x, 1 - comm.rank)  # nobody receives it
+        if fails:
+            raise ValueError("enough")
+
+    try:
+        launch(worker, 2, world="simulated")
+    except CommError:
+        assert fails
+    for call in (
+        lambda comm: comm.send(x, 1),
+        lambda comm: comm.recv(y, 1),
+        lambda comm: comm.recv_reduce(y, 1),
+        lambda comm: comm.sendrecv(x, 1, y, 1),
+    ):
+        with pytest.raises(CommError, match="enough" if fails else "the run of this Comm is over"):
+            call(comms[0])
+
+
+@pytest.mark.parametrize("world", ["threads", "simulated"])
+def test_a_window_that_is_kept_after_its_run_can_be_looked_at_but_not_used(world):
+    windows = launch(lambda comm: comm.window(2), 2, world=world).results
+    assert windows[0].local.tolist() == [0.0, 0.0]
+    for call in (lambda w: w.get(torch.ones(2), 1), lambda w: w.put(torch.ones(2), 1), lambda w: w.fence()):
+        with pytest.raises(CommError, match="the run of this Comm is over"):
+            call(windows[0])
 
 
 def test_a_lone_tensor_for_args_is_explained():

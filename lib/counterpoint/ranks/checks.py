@@ -2,6 +2,7 @@
 
 import inspect
 import operator
+from numbers import Real
 from typing import Any
 
 import torch
@@ -37,18 +38,44 @@ def index(value: Any, who: str) -> int:
 
 def check_ranks(who: str, ranks: Any) -> int:
     """`ranks` as an int of at least 1. Raises ValueError for anything else."""
-    count = None if isinstance(ranks, bool) or not hasattr(ranks, "__index__") else operator.index(ranks)
-    if count is None or count < 1:
+    found = whole(ranks)
+    if found is None or found < 1:
         raise ValueError(f"{who}: ranks = {ranks!r}; give how many ranks there are, at least 1")
-    return count
+    return found
+
+
+def whole(value: Any) -> int | None:
+    """`value` as an int, be it NumPy's or a tensor's; None for what is none, True and False included."""
+    if isinstance(value, bool) or getattr(value, "dtype", None) == torch.bool:
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def check_timeout(timeout: Any) -> None:
+    """Raise ValueError unless `timeout` is more than 0 seconds, or None."""
+    number = isinstance(timeout, Real) and not isinstance(timeout, bool)
+    if timeout is not None and not (number and timeout > 0):
+        raise ValueError(f"launch: timeout = {timeout!r}; give seconds, more than 0, or None for no bound")
+
+
+def check_output(output: Any) -> None:
+    """Raise unless text can be written to `output`: TypeError for what is no file, ValueError for a wrong one."""
+    if not hasattr(output, "write"):
+        raise TypeError(f"launch: output = {output!r}; give an open file, or anything with a write(text)")
+    if getattr(output, "closed", False) or not getattr(output, "writable", lambda: True)():
+        raise ValueError(f"launch: output = {output!r} cannot be written to; open it with mode 'w'")
 
 
 def check_function(fn: Any) -> None:
     """Raise TypeError unless `fn` is a function whose call runs it."""
     if not callable(fn):
         raise TypeError(f"launch: {fn!r} is not a function; give one that takes (comm, ...)")
-    lazy = inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn)
-    if lazy or inspect.iscoroutinefunction(fn):
+    runs = (fn, type(fn).__call__)  # an object's call may be lazy too
+    lazy = any(inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f) for f in runs)
+    if lazy or any(inspect.iscoroutinefunction(f) for f in runs):
         name = getattr(fn, "__name__", repr(fn))
         kind, word = ("generator", "yield") if lazy else ("coroutine", "async")
         raise TypeError(

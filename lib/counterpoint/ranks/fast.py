@@ -225,6 +225,7 @@ class SimulatedComm(Comm):
     def _open(self, tensor: torch.Tensor, peer: int, tag: int, out: bool) -> bool:
         """Look up what the quick way needs to know; False if this message must go the general way."""
         world, sizes = self._port.world, self._sizes
+        world.check()
         if not isinstance(tensor, torch.Tensor) or type(peer) is not int or type(tag) is not int or tag < 0:
             return False
         nbytes = tensor.numel() * tensor.element_size()

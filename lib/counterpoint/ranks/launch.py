@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 from counterpoint.models import Link, Network
 from counterpoint.ranks.arguments import copied
-from counterpoint.ranks.checks import check_function, check_ranks
+from counterpoint.ranks.checks import check_function, check_output, check_ranks, check_timeout, whole
 from counterpoint.ranks.errors import CommError
 from counterpoint.ranks.plan import Plan
 from counterpoint.ranks.port import Sampler
@@ -61,17 +61,15 @@ def launch(
         raise ValueError(f"launch: no world {world!r}; there are {', '.join(WORLDS)}")
     if share and world == "processes":
         raise ValueError("launch: share=True, but processes share no memory; give copies, or use comm.window")
-    if not (timeout is None or (isinstance(timeout, int | float) and timeout > 0)):
-        raise ValueError(f"launch: timeout = {timeout!r}; give seconds, more than 0, or None for no bound")
-    if not (isinstance(eager_limit, int) and eager_limit >= 0):
+    check_timeout(timeout)
+    limit = whole(eager_limit)
+    if limit is None or limit < 0:
         raise ValueError(f"launch: eager_limit = {eager_limit!r}; give bytes, at least 0")
-    if not (output is None or hasattr(output, "write")):
-        raise TypeError(f"launch: output = {output!r}; give an open file, or anything with a write(text)")
-    plan = Plan(
-        fn, ranks, arguments, network, eager_limit, timeout, trace, output or sys.stdout, sampler, options
-    )
+    if output is not None:
+        check_output(output)
+    plan = Plan(fn, ranks, arguments, network, limit, timeout, trace, output or sys.stdout, sampler, options)
     done = import_module(WORLDS[world]).run(plan)
-    settings = {"world": world, "network": network, "eager_limit": eager_limit, "timeout": timeout}
+    settings = {"world": world, "network": network, "eager_limit": limit, "timeout": timeout}
     run = Run(
         fn, ranks, done.results, done.arguments, done.trace, done.seconds, done.clock, settings | options
     )

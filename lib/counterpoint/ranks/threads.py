@@ -253,6 +253,7 @@ class ThreadPort(OneMemory):
         return [met[member][0] for member in members]
 
     def reach(self, kind: str, peer: int, nbytes: int, reduced: bool) -> tuple[float, float] | None:
+        self.world.check()
         link = self.world.ports[peer].clock.link
         if link is None:
             return None
