@@ -46,13 +46,13 @@ def test_busbw_is_algbw_times_the_factor_of_nccl_tests():
 
 @pytest.mark.parametrize("collective", sorted(bench.OPERATIONS))
 def test_a_collective_that_does_nothing_is_wrong(monkeypatch, collective):
-    idle = dataclasses.replace(bench.OPERATIONS[collective], call=lambda *_: None)
+    idle = dataclasses.replace(bench.OPERATIONS[collective], call=lambda *_, **__: None)
     monkeypatch.setitem(bench.OPERATIONS, collective, idle)
     assert bench.measure(collective, 2, 400, iters=1).wrong > 0
 
 
 def test_every_wrong_element_counts(monkeypatch):
-    idle = dataclasses.replace(bench.OPERATIONS["all_reduce"], call=lambda *_: None)
+    idle = dataclasses.replace(bench.OPERATIONS["all_reduce"], call=lambda *_, **__: None)
     monkeypatch.setitem(bench.OPERATIONS, "all_reduce", idle)
     # Rank 0 holds i % 3 where 2 (i % 3) + 1 is right: all 100 are wrong. Rank 1 holds (i % 3) + 1, which is
     # right in the 34 places where i % 3 is 0.

@@ -1,12 +1,16 @@
 """`simulate`: what a collective costs on a network on paper, and which link is busiest."""
 
+import collections
+
 import pytest
 import torch
 
 from counterpoint.bench import OPERATIONS
 from counterpoint.collectives import ring
-from counterpoint.models import Cluster, Crossbar, Link, Ring, loads
-from counterpoint.simulate import simulate, simulated_row, size_text, time_text
+from counterpoint.models import Cluster, Crossbar, Link, LogGP, Ring, loads
+from counterpoint.ranks.fast import SimulatedComm
+from counterpoint.ranks.routes import RouteClock
+from counterpoint.simulate import simulate, size_text, time_text
 
 LINK = Link(alpha=1e-6, beta=1e-10, gamma=1e-11)
 
@@ -16,8 +20,8 @@ LINK = Link(alpha=1e-6, beta=1e-10, gamma=1e-11)
 def test_on_equal_links_the_time_is_the_closed_forms(collective, p):
     found = simulate(collective, p, LINK, 1 << 20)
     assert found.formula is not None
-    assert found.seconds == pytest.approx(found.formula, rel=1e-12, abs=1e-18)
-    assert found.busbw == pytest.approx(found.algbw * OPERATIONS[collective].factor(p))
+    assert found.row.seconds == pytest.approx(found.formula, rel=1e-12, abs=1e-18)
+    assert found.row.busbw == pytest.approx(found.row.algbw * OPERATIONS[collective].factor(p))
 
 
 def test_the_ring_is_counted_as_its_cost_says():
@@ -26,15 +30,15 @@ def test_the_ring_is_counted_as_its_cost_says():
     assert (found.totals.messages, found.totals.bytes_total, found.totals.steps) == (
         cost.messages, cost.bytes_total, cost.steps,
     )  # fmt: skip
-    assert found.nbytes == 6000
-    assert found.algbw == pytest.approx(6000 / found.seconds)
+    assert found.row.nbytes == 6000
+    assert found.row.algbw == pytest.approx(6000 / found.row.seconds)
 
 
 def test_bus_bandwidth_of_the_ring_tends_to_the_links_as_latency_goes():
     for p in (2, 3, 8, 31):
-        assert simulate("all_reduce", p, Link(beta=1e-9), p << 20, algorithm="ring").busbw == pytest.approx(
-            1e9
-        )
+        assert simulate(
+            "all_reduce", p, Link(beta=1e-9), p << 20, algorithm="ring"
+        ).row.busbw == pytest.approx(1e9)
 
 
 def test_the_busiest_link_is_the_one_between_the_nodes():
@@ -42,7 +46,7 @@ def test_the_busiest_link_is_the_one_between_the_nodes():
         "all_reduce", 8, Cluster(2, 4, Link(beta=1e-11), Link(beta=1e-9)), 1 << 20, algorithm="star"
     )
     assert "node" in found.loads[0].name
-    assert found.loads[0].seconds <= found.seconds
+    assert found.loads[0].seconds <= found.row.seconds
     assert found.formula is None
     assert "busiest" in "\n".join(found.lines())
 
@@ -59,10 +63,58 @@ def test_loads_add_what_each_pair_sends_over_each_link_of_its_way():
     )
 
 
+@pytest.mark.parametrize(
+    "network",
+    [
+        Crossbar(8, LINK),
+        Cluster(2, 4, LINK, Link(2e-6, 1e-9), rails=2),
+        Ring(8, LINK),
+        LogGP(8, 6.0, 2.0, 4.0, 0.5),
+    ],
+    ids=lambda network: type(network).__name__,
+)
+@pytest.mark.parametrize("algorithm", ["tree", "ring", "rabenseifner", "two-shot"])
+def test_loads_are_what_the_run_itself_held_its_links_for(monkeypatch, network, algorithm):
+    held = collections.Counter()
+
+    def note(route, nbytes, places):
+        for place in places:
+            held[route.links[place]] += route.hold + nbytes * route.betas[place]
+
+    def leave(clock, route, nbytes, when, free, real=RouteClock.leave):
+        note(route, nbytes, range(len(route.links) - 1))
+        return real(clock, route, nbytes, when, free)
+
+    def take_in(clock, route, nbytes, start, real=RouteClock.take_in):
+        note(route, nbytes, [-1])
+        return real(clock, route, nbytes, start)
+
+    monkeypatch.setattr(RouteClock, "leave", leave)
+    monkeypatch.setattr(RouteClock, "take_in", take_in)
+    monkeypatch.setattr(SimulatedComm, "_open", lambda *_: False)  # every message goes where it can be noted
+    found = simulate("all_reduce", 8, network, 1000, algorithm=algorithm)
+    assert {load.link: pytest.approx(load.seconds) for load in found.loads} == held
+    assert all(load.seconds <= found.row.seconds for load in found.loads)
+
+
+def test_links_that_are_equally_busy_to_rounding_count_as_equals():
+    found = simulate("all_reduce", 64, "gigabit-ethernet", 1 << 20, algorithm="rabenseifner")
+    assert found.loads[0].name == "rank 0, out"
+    assert "rank 0, out, and 127 more as busy" in "\n".join(found.lines())
+
+
+@pytest.mark.slow
+def test_the_ring_of_1024_ranks_is_its_closed_form():
+    found = simulate("all_reduce", 1024, "gigabit-ethernet", 64 << 20, algorithm="ring")
+    assert found.totals.messages == 1024 * 2 * 1023
+    assert found.row.seconds == pytest.approx(found.formula, rel=1e-12)
+    assert len(found.loads) == 2048
+
+
 def test_auto_takes_the_algorithm_that_the_network_favours():
     dear_messages, dear_bytes = Link(alpha=1.0, beta=1e-12), Link(alpha=1e-12, beta=1.0)
-    assert simulate("all_reduce", 8, dear_messages, 4096).algorithm == "recursive-doubling"
-    assert simulate("all_reduce", 8, dear_bytes, 4096).algorithm in ("ring", "rabenseifner")
+    assert simulate("all_reduce", 8, dear_messages, 4096).case.way["algorithm"] == "recursive-doubling"
+    assert simulate("all_reduce", 8, dear_bytes, 4096).case.way["algorithm"] in ("ring", "rabenseifner")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +139,7 @@ def test_an_algorithm_that_there_is_not_is_named():
 
 
 def test_a_row_has_the_virtual_time_and_no_wrong_elements_to_count():
-    row = simulated_row("all_gather", 4, LINK, 4096, dtype=torch.float64)
+    row = simulate("all_gather", 4, LINK, 4096, dtype=torch.float64).row
     assert (row.nbytes, row.count, row.type, row.wrong) == (4096, 128, "double", None)
     assert str(row).endswith("N/A")
 

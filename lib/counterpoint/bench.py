@@ -14,14 +14,17 @@ over all ranks, that differ from the right result in a first call that is not ti
 import re
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from counterpoint import collectives
+from counterpoint.operations import OPERATIONS, Case, case, filled
 from counterpoint.ranks import Comm, launch
+
+__all__ = ["HEADER", "OPERATIONS", "Row", "measure", "parse_dtype", "parse_sizes", "row", "summary"]
 
 WARM_UP = 5  # calls, as nccl-tests has it
 SPANS = 5  # of `iters` calls in all; their median is not moved by one interruption
@@ -60,82 +63,6 @@ HEADER = """\
 #        (B)    (elements)                         (us)   (GB/s)   (GB/s)"""
 
 
-@dataclass(frozen=True)
-class Operation:
-    """A collective on `whole`, a rank's larger buffer, and `piece`, a p-th of it (or as much), if it takes two."""
-
-    call: Callable[[Comm, torch.Tensor, torch.Tensor, str], object]  # (comm, whole, piece, algorithm)
-    wrong: Callable[[int, int, torch.Tensor, torch.Tensor], int]  # (rank, p, whole, piece) -> elements
-    factor: Callable[[int], float]  # p -> busbw / algbw
-    op: str = "none"
-    pieces: bool = False  # whole is p pieces, and count is a piece's
-    wholes: bool = False  # piece is as long as whole
-    algorithms: bool = False  # there is a choice of them
-
-
-OPERATIONS = {
-    "all_reduce": Operation(
-        call=lambda comm, whole, piece, algorithm: collectives.all_reduce(comm, whole, algorithm=algorithm),
-        wrong=lambda rank, p, whole, piece: _differ(whole, _total(p)),
-        factor=lambda p: 2 * (p - 1) / p,
-        op="sum",
-        algorithms=True,
-    ),
-    "reduce": Operation(
-        call=lambda comm, whole, piece, algorithm: collectives.reduce(comm, whole),
-        wrong=lambda rank, p, whole, piece: _differ(whole, _total(p)) if rank == 0 else 0,
-        factor=lambda p: 1.0,
-        op="sum",
-    ),
-    "broadcast": Operation(
-        call=lambda comm, whole, piece, algorithm: collectives.broadcast(comm, whole, algorithm=algorithm),
-        wrong=lambda rank, p, whole, piece: _differ(whole, _values(0)),
-        factor=lambda p: 1.0,
-        algorithms=True,
-    ),
-    "gather": Operation(
-        call=lambda comm, whole, piece, algorithm: collectives.gather(
-            comm, list(whole.tensor_split(comm.size)) if comm.rank == 0 else None, piece
-        ),
-        wrong=lambda rank, p, whole, piece: _unlike_gathered(whole, p) if rank == 0 else 0,
-        factor=lambda p: (p - 1) / p,
-        pieces=True,
-    ),
-    "scatter": Operation(
-        call=lambda comm, whole, piece, algorithm: collectives.scatter(
-            comm, piece, list(whole.tensor_split(comm.size)) if comm.rank == 0 else None
-        ),
-        wrong=lambda rank, p, whole, piece: _differ(piece, _values(0).roll(-rank * len(piece))),
-        factor=lambda p: (p - 1) / p,
-        pieces=True,
-    ),
-    "all_gather": Operation(
-        call=lambda comm, whole, piece, algorithm: collectives.all_gather(comm, whole, piece, algorithm),
-        wrong=lambda rank, p, whole, piece: _unlike_gathered(whole, p),
-        factor=lambda p: (p - 1) / p,
-        pieces=True,
-        algorithms=True,
-    ),
-    "reduce_scatter": Operation(
-        call=lambda comm, whole, piece, algorithm: collectives.reduce_scatter(comm, piece, whole),
-        wrong=lambda rank, p, whole, piece: _differ(piece, _total(p).roll(-rank * len(piece))),
-        factor=lambda p: (p - 1) / p,
-        op="sum",
-        pieces=True,
-    ),
-    "all_to_all": Operation(
-        call=lambda comm, whole, piece, algorithm: collectives.all_to_all(comm, piece, whole, algorithm),
-        wrong=lambda rank, p, whole, piece: sum(
-            _differ(part, _values(r).roll(-rank * len(part))) for r, part in enumerate(piece.tensor_split(p))
-        ),
-        factor=lambda p: (p - 1) / p,
-        pieces=True,
-        wholes=True,
-        algorithms=True,
-    ),
-}
-
-
 def parse_sizes(text: str) -> list[int]:
     """The sizes in bytes that "4KiB:64MiB" names: the first, doubled until the last.
 
@@ -157,11 +84,6 @@ def parse_dtype(name: str) -> torch.dtype:
     return dtype
 
 
-def type_name(dtype: torch.dtype) -> str:
-    """A dtype in nccl-tests' words."""
-    return SHORT.get(dtype, str(dtype).removeprefix("torch."))
-
-
 def measure(
     collective: str,
     ranks: int,
@@ -179,34 +101,28 @@ def measure(
     """
     if iters < 1:
         raise ValueError(f"iters = {iters}; give at least 1 call to time")
-    if collective not in OPERATIONS:
-        raise ValueError(f"no collective {collective!r} to time; there are {', '.join(OPERATIONS)}")
-    operation = OPERATIONS[collective]
-    if algorithm != "auto" and not operation.algorithms:
-        raise ValueError(f"{collective} has one algorithm, so {algorithm!r} cannot be chosen; leave it out")
-    length = nbytes // dtype.itemsize // ranks if operation.pieces else nbytes // dtype.itemsize
-    total = length * ranks if operation.pieces else length
-
+    if world == "simulated":
+        raise ValueError("simulated ranks have a virtual clock; counterpoint.simulate reads it")
+    timed = case(collective, ranks, nbytes, algorithm, dtype=dtype)
     if algorithm == "direct" and world == "threads":
         collectives.kernels.compile_for(dtype)  # before the clock starts, and not beside it
     spans = [len(span) for span in torch.arange(iters).tensor_split(min(SPANS, iters))]
 
     def worker(comm: Comm) -> tuple[int, list[tuple[float, float]]]:
-        whole = _filled(total, comm.rank, dtype).to(comm.device)
-        other = total if operation.wholes else length if operation.pieces else 0
-        piece = _filled(other, comm.rank, dtype).to(comm.device)
-        operation.call(comm, whole, piece, algorithm)
-        wrong = operation.wrong(comm.rank, comm.size, whole, piece)
+        whole = filled(timed.total, comm.rank, dtype).to(comm.device)
+        piece = filled(timed.other, comm.rank, dtype).to(comm.device)
+        timed.call(comm, whole, piece)
+        wrong = timed.wrong(comm.rank, whole, piece)
         whole.zero_()  # its sums stay finite, however often
         for _ in range(WARM_UP):
-            operation.call(comm, whole, piece, algorithm)
+            timed.call(comm, whole, piece)
         times = []
         for calls in spans:
             _settle(comm)
             comm.barrier()
             start = time.perf_counter()
             for _ in range(calls):
-                operation.call(comm, whole, piece, algorithm)
+                timed.call(comm, whole, piece)
             _settle(comm)
             times.append((start, time.perf_counter()))
         return wrong, times
@@ -214,16 +130,21 @@ def measure(
     where: dict[str, Any] = {"device": "cuda"} if world == "cuda" else {"world": world}
     results = launch(worker, ranks, trace=False, **where).results
     seconds = _slowest([times for _, times in results], spans)
-    algbw = total * dtype.itemsize / seconds
+    return row(timed, seconds, wrong=sum(wrong for wrong, _ in results))
+
+
+def row(timed: Case, seconds: float, wrong: int | None) -> Row:
+    """What a call of so many seconds is, in nccl-tests' columns."""
+    algbw = timed.nbytes / seconds if seconds else 0.0
     return Row(
-        nbytes=total * dtype.itemsize,
-        count=length,
-        type=type_name(dtype),
-        op=operation.op,
+        nbytes=timed.nbytes,
+        count=timed.length,
+        type=SHORT.get(timed.dtype, str(timed.dtype).removeprefix("torch.")),
+        op=timed.way.get("op", "none"),
         seconds=seconds,
         algbw=algbw,
-        busbw=algbw * operation.factor(ranks),
-        wrong=sum(wrong for wrong, _ in results),
+        busbw=algbw * timed.operation.factor(timed.ranks),
+        wrong=wrong,
     )
 
 
@@ -256,31 +177,6 @@ def _gb_per_s(bandwidth: float) -> str:
     """Three digits at least, however slow: 0.000456, 0.123, 12.35."""
     giga = bandwidth / 1e9
     return f"{giga:.2f}" if giga >= 1 or not giga else f"{giga:#.3g}"
-
-
-def _values(rank: int) -> torch.Tensor:
-    """What a rank's buffers hold at the start, over and over. 85 ranks' sums are exact even in bfloat16."""
-    return torch.arange(3) + rank % 2
-
-
-def _total(p: int) -> torch.Tensor:
-    """The sum of all ranks' values."""
-    return torch.stack([_values(rank) for rank in range(p)]).sum(0)
-
-
-def _unlike_gathered(whole: torch.Tensor, p: int) -> int:
-    """How many elements are not what a gather of all ranks' values gives."""
-    return sum(_differ(part, _values(r)) for r, part in enumerate(whole.tensor_split(p)))
-
-
-def _filled(count: int, rank: int, dtype: torch.dtype) -> torch.Tensor:
-    """A buffer of `count` elements with the rank's values."""
-    return _values(rank).to(dtype).repeat(-(-count // 3))[:count]
-
-
-def _differ(tensor: torch.Tensor, values: torch.Tensor) -> int:
-    """How many elements of `tensor` are not `values`, over and over."""
-    return sum(int((tensor[i::3] != value).sum()) for i, value in enumerate(values.tolist()))
 
 
 def _parse_size(text: str) -> int:

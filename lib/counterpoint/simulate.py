@@ -3,16 +3,16 @@
 The library's own function runs, on phantom tensors (sizes without data), so a thousand GPUs fit a laptop.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 
 import numpy as np
 import torch
 
-from counterpoint.bench import OPERATIONS, Row, type_name
-from counterpoint.collectives.choice import known
-from counterpoint.models import Cost, Crossbar, Link, Load, Network, as_network, loads
+from counterpoint.bench import Row, row
+from counterpoint.models import Crossbar, Link, Load, Network, as_network, loads
+from counterpoint.operations import Case, case
 from counterpoint.ranks import Comm, launch
 from counterpoint.trace import KINDS, Totals, Trace
 
@@ -24,40 +24,39 @@ BUFFERED = 1 << 60
 class Simulated:
     """One call of a collective, simulated."""
 
-    collective: str
-    algorithm: str
+    case: Case
     network: Network
     name: str
     """What the network was given as."""
-    nbytes: int
-    seconds: float
-    """Virtual: when the last rank had returned."""
-    algbw: float
-    busbw: float
+    row: Row
+    """As the bench has it: `row.seconds` is virtual, from the start until the last rank has returned."""
     totals: Totals
     loads: list[Load]
     """Every link that was used, the busiest first."""
     formula: float | None
-    """The closed form's seconds, where the network is a full crossbar of equal links and there is one."""
+    """The closed form's seconds, where the network is a full crossbar of equal links."""
     trace: Trace
 
     def lines(self) -> Iterator[str]:
         """For people."""
-        totals, way = self.totals, f" ({self.algorithm})" if self.algorithm else ""
-        yield f"{self.collective}{way}, {size_text(self.nbytes)} a rank, {self.network.ranks} ranks on {self.name}"
-        yield f"  time      {time_text(self.seconds)}, virtual; {totals.steps} steps"
+        row, totals = self.row, self.totals
+        way = [v for k, v in self.case.way.items() if (k, v) != ("op", "sum")]
+        many = "1 rank" if self.case.ranks == 1 else f"{self.case.ranks:,} ranks"
+        what = self.case.collective + (f" ({', '.join(way)})" if way else "")
+        yield f"{what}, {size_text(row.nbytes)} a rank, {many} on {self.name}"
+        yield f"  time      {time_text(row.seconds)}, virtual; {totals.steps:,} steps"
         if self.formula is not None:
-            off = abs(self.seconds / self.formula - 1) if self.formula else abs(self.seconds)
+            off = abs(row.seconds / self.formula - 1) if self.formula else abs(row.seconds)
             yield f"  formula   {time_text(self.formula)} (off by {off:.1e} of it)"
-        yield f"  algbw     {self.algbw / 1e9:.4g} GB/s"
-        yield f"  busbw     {self.busbw / 1e9:.4g} GB/s"
+        yield f"  algbw     {row.algbw / 1e9:.4g} GB/s"
+        yield f"  busbw     {row.busbw / 1e9:.4g} GB/s"
         most = size_text(totals.bytes_busiest)
         yield f"  messages  {totals.messages:,}; {size_text(totals.bytes_total)} in all, {most} from the busiest rank"
         if self.loads:
             busiest = self.loads[0]
-            equals = sum(load.seconds == busiest.seconds for load in self.loads)
-            others = f", and {equals - 1} more as busy" if equals > 1 else ""
-            share = busiest.seconds / self.seconds if self.seconds else 0.0
+            equals = sum(math.isclose(load.seconds, busiest.seconds) for load in self.loads)
+            others = f", and {equals - 1:,} more as busy" if equals > 1 else ""
+            share = busiest.seconds / row.seconds if row.seconds else 0.0
             carried = f"{busiest.messages:,} messages, {size_text(busiest.nbytes)}"
             yield f"  busiest   {busiest.name}{others}: busy {share:.1%} of the time; {carried}"
 
@@ -69,43 +68,37 @@ def simulate(
     nbytes: int,
     *,
     algorithm: str = "auto",
+    op: str = "",
     dtype: torch.dtype = torch.float32,
 ) -> Simulated:
     """Run one collective on `ranks` simulated ranks with `nbytes` bytes in the larger buffer of each.
 
     network: a `Network`, a preset's name, or a `Link` between every two ranks. algorithm: "auto" takes the one
-    that the costs favour on the network's link from rank 0 to rank 1. Cost: some 3 us a message. Raises
-    ValueError for what there is not: collective, algorithm, network, or so many ranks of it.
+    that the costs favour on the network's link from rank 0 to rank 1. op: a reduction's; "" is "sum". Cost: some 3 us
+    a message. Raises ValueError for what there is not: collective, algorithm, op, network, or so many ranks of it.
     """
-    if collective not in OPERATIONS:
-        raise ValueError(f"no collective {collective!r} to simulate; there are {', '.join(OPERATIONS)}")
-    operation, wires = OPERATIONS[collective], as_network(network, ranks)
-    if algorithm != "auto" and not operation.algorithms:
-        raise ValueError(f"{collective} has one algorithm, so {algorithm!r} cannot be chosen; leave it out")
-    length = nbytes // dtype.itemsize // ranks if operation.pieces else nbytes // dtype.itemsize
-    total = length * ranks if operation.pieces else length
-    module = import_module(f"counterpoint.collectives.{collective}")
-    if operation.algorithms and algorithm == "auto":
-        algorithm = module.cheapest(ranks, total, dtype.itemsize, _link(wires))
-    if operation.algorithms:
-        known(collective, algorithm, module.ALGORITHMS)
+    made, wires = case(collective, ranks, nbytes, algorithm, op, dtype), as_network(network, ranks)
+    if made.way.get("algorithm") == "auto":
+        made.way["algorithm"] = made.module.cheapest(ranks, made.total, dtype.itemsize, _link(wires))
 
     def worker(comm: Comm) -> None:
-        whole = torch.empty(total, dtype=dtype, device="meta")
-        other = total if operation.wholes else length if operation.pieces else 0
-        operation.call(comm, whole, torch.empty(other, dtype=dtype, device="meta"), algorithm)
+        whole, piece = (torch.empty(n, dtype=dtype, device="meta") for n in (made.total, made.other))
+        made.call(comm, whole, piece)
 
     run = launch(worker, ranks, world="simulated", network=wires, eager_limit=BUFFERED, timeout=None)
     assert run.trace is not None
-    size = total * dtype.itemsize
-    algbw = size / run.seconds if run.seconds else 0.0
-    cost = _cost(module, algorithm)
     name = network if isinstance(network, str) else repr(wires)
+    found = row(made, run.seconds, wrong=None)
     return Simulated(
-        collective, algorithm if operation.algorithms else "", wires, name, size, run.seconds,
-        algbw, algbw * operation.factor(ranks), run.trace.totals(), loads(wires, _traffic(run.trace)),
-        _formula(cost, wires, ranks, total, dtype.itemsize), run.trace,
-    )  # fmt: skip
+        made,
+        wires,
+        name,
+        found,
+        run.trace.totals(),
+        loads(wires, _traffic(run.trace)),
+        _formula(made, wires),
+        run.trace,
+    )
 
 
 def _link(network: Network) -> Link | None:
@@ -116,19 +109,15 @@ def _link(network: Network) -> Link | None:
     return Link(alpha=route.delay, beta=max(route.betas), gamma=network.gamma)
 
 
-def _cost(module: object, algorithm: str) -> Callable[[int, int, int], Cost] | None:
-    """The algorithm's cost, or that of the collective's only one."""
-    choice: Mapping = getattr(module, "ALGORITHMS", {})
-    return choice[algorithm][1] if algorithm in choice else None if choice else getattr(module, "cost", None)
-
-
-def _formula(
-    cost: Callable[[int, int, int], Cost] | None, network: Network, ranks: int, count: int, itemsize: int
-) -> float | None:
+def _formula(made: Case, network: Network) -> float | None:
     """The closed form's seconds, if it is of this network: every two ranks joined by one and the same link."""
-    if cost is None or not isinstance(network, Crossbar) or network.link is None:
+    if not isinstance(network, Crossbar) or network.link is None:
         return None
-    return cost(ranks, count, itemsize).seconds(network.link)
+    if "algorithm" in made.way:
+        cost = made.module.ALGORITHMS[made.way["algorithm"]][1]
+    else:
+        cost = made.module.cost
+    return cost(made.ranks, made.total, made.dtype.itemsize).seconds(network.link)
 
 
 def _traffic(trace: Trace) -> Iterator[tuple[int, int, int, int]]:
@@ -141,31 +130,6 @@ def _traffic(trace: Trace) -> Iterator[tuple[int, int, int, int]]:
     np.add.at(nbytes, place, moved.nbytes)
     for pair, count, size in zip(pairs.tolist(), messages.tolist(), nbytes.tolist(), strict=True):
         yield pair // trace.ranks, pair % trace.ranks, count, size
-
-
-def simulated_row(
-    collective: str,
-    ranks: int,
-    network: Network | Link | str,
-    nbytes: int,
-    *,
-    algorithm: str = "auto",
-    dtype: torch.dtype = torch.float32,
-) -> Row:
-    """A line of the bench's table, in virtual time."""
-    found = simulate(collective, ranks, network, nbytes, algorithm=algorithm, dtype=dtype)
-    operation = OPERATIONS[collective]
-    count = found.nbytes // dtype.itemsize // (ranks if operation.pieces else 1)
-    return Row(
-        found.nbytes,
-        count,
-        type_name(dtype),
-        operation.op,
-        found.seconds,
-        found.algbw,
-        found.busbw,
-        wrong=None,
-    )
 
 
 def size_text(nbytes: int) -> str:

@@ -1,5 +1,6 @@
 """The command parses, calls, prints; its exit status says whether all is well."""
 
+import gzip
 import json
 import types
 
@@ -126,6 +127,8 @@ def test_bench_prints_a_row_for_each_size():
         (["all_reduce", "--sizes", "4KiB:1KiB"], "FROM above 0 and not above TO"),
         (["all_reduce", "--dtype", "float23"], "dtype 'float23'"),
         (["all_confuse"], "no collective 'all_confuse'"),
+        (["all_reduce", "--algorithm", "bus"], "no algorithm 'bus'; there are auto, star"),
+        (["all_reduce", "--dtype", "bool"], "'sum' is not defined on bool"),
     ],
 )
 def test_bench_answers_a_mistake_with_a_sentence(arguments, said):
@@ -168,6 +171,19 @@ def test_bench_runs_on_processes_and_on_simulated_ranks():
     assert "virtual time" in result.output and result.output.count("N/A") == 3
 
 
+def test_every_world_of_launch_can_be_timed():
+    from counterpoint.cli.networks import WORLDS
+    from counterpoint.ranks.launch import WORLDS as LAUNCHED
+
+    assert sorted(WORLDS) == sorted({*LAUNCHED, "cuda"})
+
+
+def test_bench_without_a_gpu_says_so(monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    result = run("bench", "all_reduce", "--world", "cuda")
+    assert result.exit_code == 1 and "torch finds no GPU here" in result.output
+
+
 # -- simulate ----------------------------------------------------------------------------------------
 
 
@@ -195,6 +211,10 @@ def test_simulate_says_time_bandwidth_messages_and_the_busiest_link_and_writes_t
         (("--network", "nvlink-node", "--size", "much"), "size 'much'"),
         (("--network", "nvlink-node", "--size", "1KiB:2KiB"), "give one size"),
         (("--network", "nvlink-node", "--dtype", "float7"), "dtype 'float7'"),
+        (("--network", "nvlink-node", "--algorithm", "bus"), "no algorithm 'bus'"),
+        (("--network", "nvlink-node", "--op", "xor"), "'xor' is defined on integers"),
+        (("--network", "nvlink-node", "--op", "add"), "no reduction 'add'"),
+        (("--network", "nvlink-node", "--trace", "no/such/folder.json"), "there is no folder no"),
     ],
 )
 def test_simulate_answers_a_mistake_with_a_sentence(arguments, said):
@@ -202,8 +222,40 @@ def test_simulate_answers_a_mistake_with_a_sentence(arguments, said):
     assert result.exit_code != 0 and said in result.output
 
 
-def test_networks_lists_every_preset():
+def test_simulate_takes_a_reduction_and_says_which():
+    arguments = ("simulate", "all_reduce", "--ranks", 2, "--alpha", 1e-6, "--algorithm", "star")
+    assert "all_reduce (star, max), 64 MiB" in run(*arguments, "--op", "max").output
+    result = run("simulate", "broadcast", "--alpha", 1e-6, "--op", "max")
+    assert result.exit_code == 1 and "broadcast reduces nothing" in result.output
+
+
+def test_one_rank_is_one_rank():
+    assert "64 MiB a rank, 1 rank on nvlink-node" in run(
+        "simulate", "all_reduce", "--ranks", 1, "--network", "nvlink-node"
+    ).output  # fmt: skip
+
+
+def test_simulate_writes_a_compressed_trace(tmp_path):
+    file = tmp_path / "trace.json.gz"
+    result = run("simulate", "broadcast", "--ranks", 3, "--alpha", 1e-6, "--size", "1KiB", "--trace", file)
+    assert result.exit_code == 0, result.output
+    with gzip.open(file, "rt") as text:
+        assert sum(event["ph"] == "s" for event in json.load(text)["traceEvents"]) == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("networks",), ("simulate", "all_reduce", "--network", "list"), ("bench", "x", "--network", "list")],
+)
+def test_every_preset_is_listed_with_its_figures_and_their_source(command):
     from counterpoint.models import PRESETS
 
-    lines = run("networks").output.splitlines()
-    assert [line.split()[0] for line in lines] == list(PRESETS)
+    result = run(*command)
+    lines = result.output.splitlines()
+    assert result.exit_code == 0
+    assert [line.split()[0] for line in lines[::3]] == list(PRESETS)
+    assert [line.split()[0] for line in lines[2::3]] == ["from"] * len(PRESETS)
+    about = {line.split()[0]: lines[3 * i + 1].strip() for i, line in enumerate(lines[::3])}
+    assert about["gigabit-ethernet"] == "23 us a message, 0.1187 GB/s; reduces 8.533 GB/s"
+    assert about["nvlink-cluster"].startswith("in a node 3.4 us a message, 370.8 GB/s; between nodes 14 us")
+    assert about["cm-5"] == "L 6 us, o 2 us, g 4 us, G 250 ns"

@@ -9,7 +9,7 @@ from counterpoint.models import PRESETS, Crossbar, Link, Ring, Torus2D, as_netwo
 def test_every_preset_can_be_built_and_says_what_it_is(name):
     network = preset(name)
     assert network.ranks == PRESETS[name].ranks
-    assert PRESETS[name].about
+    assert PRESETS[name].about and PRESETS[name].source
     assert 0 < network.route(0, network.ranks - 1).seconds(8) < 1e-3
 
 

@@ -1,5 +1,6 @@
 """A trace answers what it is asked from its columns, and exports what Perfetto reads."""
 
+import gzip
 import json
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from counterpoint.collectives import ring_all_reduce
 from counterpoint.models import Link
 from counterpoint.ranks import launch
-from counterpoint.trace import Recorder, to_chrome
+from counterpoint.trace import Recorder, to_chrome, write_chrome
 
 P = 4
 
@@ -135,6 +136,19 @@ def test_chrome_export_has_a_track_a_rank_a_slice_an_event_and_an_arrow_a_messag
             assert any(
                 x["tid"] == flow["tid"] and x["ts"] <= flow["ts"] <= x["ts"] + x["dur"] for x in by_phase["X"]
             ), "an arrow's end must lie on a slice"
+
+
+@pytest.mark.parametrize("name, opened", [("run.json", open), ("run.json.gz", gzip.open)])
+@pytest.mark.parametrize("block", [1, 7, 10_000])
+def test_what_is_written_for_chrome_is_the_export(ring, tmp_path, monkeypatch, name, opened, block):
+    monkeypatch.setattr("counterpoint.trace.chrome.BLOCK", block)
+    write_chrome(ring, tmp_path / name, "straße")
+    with opened(tmp_path / name, "rt", encoding="utf-8") as file:
+        assert json.load(file) == to_chrome(ring, "straße")
+    empty = Recorder(2).finish()
+    write_chrome(empty, tmp_path / name)
+    with opened(tmp_path / name, "rt", encoding="utf-8") as file:
+        assert json.load(file) == to_chrome(empty)
 
 
 def test_messages_that_nobody_received_are_found():

@@ -1,6 +1,5 @@
 """`counterpoint bench` and `counterpoint simulate`: collectives timed, here and on networks on paper."""
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -12,9 +11,14 @@ import counterpoint
 from counterpoint.cli.work import plain_errors
 
 if TYPE_CHECKING:
-    from counterpoint.models import Link
+    from counterpoint.models import Link, Network
 
 WORLDS = ("threads", "processes", "simulated", "cuda")
+"""Where ranks can live: `launch`'s worlds, and "cuda" for threads with GPU tensors. Written out, so that --help
+imports no torch; a test compares."""
+
+LISTED = "list"
+"""What --network takes besides names: to say which there are."""
 
 
 @click.command()
@@ -27,7 +31,7 @@ WORLDS = ("threads", "processes", "simulated", "cuda")
 @click.option(
     "--world", type=click.Choice(WORLDS), default="threads", show_default=True, help="Where ranks live."
 )
-@click.option("--network", help="For simulated ranks: a preset; `counterpoint networks` lists them.")
+@click.option("--network", help="For simulated ranks: a preset's name; `list` says which there are.")
 def bench(
     collective: str,
     ranks: int,
@@ -40,8 +44,11 @@ def bench(
 ) -> None:
     """Time COLLECTIVE (all_reduce, …) and print nccl-tests' columns."""
     from counterpoint import bench as table
-    from counterpoint.simulate import simulated_row
+    from counterpoint.simulate import simulate as run
 
+    if network == LISTED:
+        _list()
+        return
     if (network is None) == (world == "simulated"):
         raise click.UsageError(
             "--world simulated and --network NAME go together: wall-clock worlds have no network"
@@ -59,7 +66,7 @@ def bench(
         kind = table.parse_dtype(dtype)
         for nbytes in table.parse_sizes(sizes):
             if network is not None:
-                row = simulated_row(collective, ranks, network, nbytes, algorithm=algorithm, dtype=kind)
+                row = run(collective, ranks, network, nbytes, algorithm=algorithm, dtype=kind).row
             else:
                 row = table.measure(
                     collective, ranks, nbytes, algorithm=algorithm, dtype=kind, iters=iters, world=world
@@ -74,7 +81,7 @@ def bench(
 @click.command()
 @click.argument("collective")
 @click.option("--ranks", type=click.IntRange(1), default=8, show_default=True)
-@click.option("--network", help="A preset; `counterpoint networks` lists them.")
+@click.option("--network", help="A preset's name; `list` says which there are.")
 @click.option("--alpha", type=float, help="Instead of --network: seconds a message, between any two ranks.")
 @click.option("--beta", type=float, help="With --alpha: seconds a byte.")
 @click.option("--gamma", type=float, default=0.0, help="With --alpha: seconds a byte reduced.")
@@ -82,45 +89,84 @@ def bench(
 @click.option(
     "--algorithm", default="auto", show_default=True, help="auto takes the cheapest on the network."
 )
+@click.option(
+    "--op", default="", help="The reduction: sum (if not said), avg, product, min, max, and, or, xor."
+)
 @click.option("--dtype", default="float32", show_default=True)
 @click.option(
     "--trace",
     "file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the events, for ui.perfetto.dev.",
+    type=click.Path(path_type=Path, dir_okay=False, writable=True),
+    help="Write the events, for ui.perfetto.dev; compressed if the name ends in .gz.",
 )
 def simulate(
     collective: str, ranks: int, network: str | None, alpha: float | None, beta: float | None, gamma: float,
-    size: str, algorithm: str, dtype: str, file: Path | None,
+    size: str, algorithm: str, op: str, dtype: str, file: Path | None,
 ) -> None:  # fmt: skip
     """Run COLLECTIVE (all_reduce, …) on simulated ranks: time, bandwidth, messages, the busiest link."""
     from counterpoint import bench as table
     from counterpoint.simulate import simulate as run
-    from counterpoint.trace import to_chrome
+    from counterpoint.trace import write_chrome
 
+    if network == LISTED:
+        _list()
+        return
     wires = _wires(network, alpha, beta, gamma)
     with plain_errors():
+        if file is not None and not file.absolute().parent.is_dir():
+            raise ValueError(f"--trace {file}: there is no folder {file.parent}; make it, or name another")
         sizes = table.parse_sizes(size)
         if len(sizes) > 1:
             raise ValueError(
                 f"size {size!r}: give one size, such as 64MiB (`counterpoint bench` takes FROM:TO)"
             )
-        found = run(collective, ranks, wires, sizes[0], algorithm=algorithm, dtype=table.parse_dtype(dtype))
+        kind = table.parse_dtype(dtype)
+        found = run(collective, ranks, wires, sizes[0], algorithm=algorithm, op=op, dtype=kind)
         for line in found.lines():
             click.echo(line)
         if file is not None:
-            file.write_text(json.dumps(to_chrome(found.trace, f"{collective} on {found.network!r}")))
+            try:
+                write_chrome(found.trace, file, f"{collective} on {found.name}")
+            except OSError as error:
+                raise ValueError(f"--trace {file}: {error.strerror}") from error
             click.echo(f"  trace     {len(found.trace):,} events in {file}; open it at ui.perfetto.dev")
 
 
 @click.command()
 def networks() -> None:
-    """List the networks that have a name."""
-    from counterpoint.models import PRESETS
+    """List the networks that have a name, with their figures and where those are from."""
+    _list()
+
+
+def _list() -> None:
+    from counterpoint.models import PRESETS, preset
 
     width = max(map(len, PRESETS))
     for name, found in PRESETS.items():
         click.echo(f"{name:<{width}}  {found.about}; {found.ranks} ranks if not said")
+        click.echo(f"{'':<{width}}  {figures(preset(name))}")
+        click.echo(f"{'':<{width}}  from {found.source}")
+
+
+def figures(network: "Network") -> str:
+    """A network's parameters, for people."""
+    from counterpoint.models import Cluster, Crossbar, LogGP
+    from counterpoint.simulate import time_text
+
+    def way(link: "Link") -> str:
+        speed = f"{1 / link.beta / 1e9:.4g} GB/s" if link.beta else "no time for bytes"
+        return f"{time_text(link.alpha)} a message, {speed}"
+
+    if isinstance(network, LogGP):
+        values = ((name, getattr(network, name)) for name in ("L", "o", "g", "G"))
+        return ", ".join(f"{name} {time_text(value)}" for name, value in values)
+    gamma = f"; reduces {1 / network.gamma / 1e9:.4g} GB/s" if network.gamma else ""
+    if isinstance(network, Cluster):
+        rails = f"{network.rails} rail{'s' if network.rails > 1 else ''} a node"
+        return f"in a node {way(network.inside)}; between nodes {way(network.between)}, {rails}{gamma}"
+    if isinstance(network, Crossbar) and network.link is not None:
+        return way(network.link) + gamma
+    return repr(network)
 
 
 def _wires(network: str | None, alpha: float | None, beta: float | None, gamma: float) -> "str | Link":

@@ -18,7 +18,7 @@ class Load:
 
 
 def loads(network: Network, traffic: Iterable[tuple[int, int, int, int]]) -> list[Load]:
-    """Every link that was used, the busiest first (of equals, the lower number).
+    """Every link that was used, the busiest first; of equals (to rounding), the lower number.
 
     traffic: (source, dest, messages, bytes) for each pair of ranks; a pair may come more than once.
     """
@@ -30,4 +30,4 @@ def loads(network: Network, traffic: Iterable[tuple[int, int, int, int]]) -> lis
             seconds = messages * route.hold + nbytes * beta
             found[link] = before[0] + messages, before[1] + nbytes, before[2] + seconds
     used = [Load(link, network.link_name(link), *totals) for link, totals in found.items()]
-    return sorted(used, key=lambda load: (-load.seconds, load.link))
+    return sorted(used, key=lambda load: (-float(f"{load.seconds:.12g}"), load.link))

@@ -41,11 +41,15 @@ ETHERNET_10G = Link(alpha=20e-6, beta=8 / 10e9 * 1538 / 1460, gamma=3 / 25.6e9)
 
 
 class Preset(NamedTuple):
-    """A network by name: what it is, how many ranks if not said, and how it is built for a number of ranks."""
+    """A network by name: what it is, its figures' source in short, ranks if not said, how it is built for others."""
 
     about: str
+    source: str
     ranks: int
     build: Callable[[int], Network]
+
+
+NCCL = "NCCL's cost model (src/graph: topo.h, topo.cc, tuning.cc)"
 
 
 def _node(link: Link) -> Callable[[int], Network]:
@@ -71,23 +75,36 @@ def _cluster(inside: Link, between: Link) -> Callable[[int], Network]:
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
-        "nvlink-node": Preset("8 H100 on NVSwitch", 8, _node(NVLINK_H100)),
+        "nvlink-node": Preset("8 H100 on NVSwitch", NCCL, 8, _node(NVLINK_H100)),
         "nvlink-cluster": Preset(
-            "nodes of 8 H100, an InfiniBand NDR rail for each GPU", 16, _cluster(NVLINK_H100, INFINIBAND_NDR)
+            "nodes of 8 H100, an InfiniBand NDR rail for each GPU",
+            f"{NCCL}; DGX H100 user guide",
+            16,
+            _cluster(NVLINK_H100, INFINIBAND_NDR),
         ),
-        "a100-node": Preset("8 A100 on NVSwitch", 8, _node(NVLINK_A100)),
+        "a100-node": Preset("8 A100 on NVSwitch", NCCL, 8, _node(NVLINK_A100)),
         "a100-cluster": Preset(
-            "nodes of 8 A100, an InfiniBand HDR rail for each GPU", 16, _cluster(NVLINK_A100, INFINIBAND_HDR)
+            "nodes of 8 A100, an InfiniBand HDR rail for each GPU",
+            f"{NCCL}; DGX A100 user guide",
+            16,
+            _cluster(NVLINK_A100, INFINIBAND_HDR),
         ),
-        "pcie-node": Preset("GPUs on PCIe 4 x16", 4, _node(PCIE_4_X16)),
+        "pcie-node": Preset("GPUs on PCIe 4 x16", NCCL, 4, _node(PCIE_4_X16)),
         "10g-ethernet": Preset(
-            "hosts on one switch, 10 gigabit, TCP", 8, lambda ranks: Crossbar(ranks, ETHERNET_10G)
+            "hosts on one switch, 10 gigabit, TCP",
+            "line rate and IEEE 802.3's frame; latency: Hurwitz and Feng, Hot Interconnects 11, 2003",
+            8,
+            lambda ranks: Crossbar(ranks, ETHERNET_10G),
         ),
         "gigabit-ethernet": Preset(
-            "hosts on one switch, gigabit, TCP", 8, lambda ranks: Crossbar(ranks, ETHERNET_1G)
+            "hosts on one switch, gigabit, TCP",
+            "line rate and IEEE 802.3's frame; latency: NetPIPE on the Norma cluster",
+            8,
+            lambda ranks: Crossbar(ranks, ETHERNET_1G),
         ),
         "cm-5": Preset(
             "Thinking Machines CM-5, 1993, as LogP",
+            "Culler et al., LogP, PPoPP 1993",
             32,
             lambda ranks: LogGP(ranks, 6e-6, 2e-6, 4e-6, 4e-6 / 16),
         ),
