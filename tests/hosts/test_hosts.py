@@ -41,7 +41,7 @@ def lose(hosts, running, how, host, heard_by):
     began = time.monotonic()
     how(host)
     for other in heard_by:
-        running.wait_for("\tlost\t", 60, other)
+        running.wait_for("\tlost\t", 120, other)
     taken = time.monotonic() - began
     running.stop()
     return errors(line for lines in running.lines for line in lines)["lost"], taken

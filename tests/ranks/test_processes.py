@@ -401,3 +401,20 @@ def run_cell(client, code):
     reply = client.execute_interactive(code, output_hook=hear, timeout=120)
     assert reply["content"]["status"] == "ok", reply["content"]
     return "".join(said)
+
+
+def test_a_store_that_is_lost_is_asked_once():
+    from counterpoint.ranks.board import Board
+
+    class Gone:
+        asked = 0
+
+        def check(self, keys):
+            self.asked += 1
+            raise RuntimeError("timed out")
+
+    board = Board(Gone(), 2)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="timed out"):
+            board.failure()
+    assert board.store.asked == 1

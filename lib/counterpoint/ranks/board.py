@@ -45,36 +45,49 @@ class Board:
 
     def __init__(self, store: Any, size: int) -> None:
         self.store, self.size = store, size
+        self.lost: RuntimeError | None = None
+        """Why the store could not be reached. It is not asked again: each try may take as long as the first."""
+
+    def _ask(self, word: str, *given: Any) -> Any:
+        if self.lost is not None:
+            raise RuntimeError(str(self.lost)) from self.lost
+        try:
+            return getattr(self.store, word)(*given)
+        except RuntimeError as error:
+            self.lost = error
+            raise
 
     def publish(self, rank: int, state: State) -> None:
-        self.store.set(f"state/{rank}", pickle.dumps(state))
+        self._ask("set", f"state/{rank}", pickle.dumps(state))
 
     def states(self) -> list[State]:
         """Every rank's last notice. Each must have given one: `World` does when it is made."""
-        return [pickle.loads(text) for text in self.store.multi_get([f"state/{r}" for r in range(self.size)])]
+        return [
+            pickle.loads(text) for text in self._ask("multi_get", [f"state/{r}" for r in range(self.size)])
+        ]
 
     def state(self, rank: int) -> State:
-        return pickle.loads(self.store.get(f"state/{rank}"))
+        return pickle.loads(self._ask("get", f"state/{rank}"))
 
     def fail(self, error: BaseException) -> BaseException:
         """Pin up what ended the run, unless something did before; returns what counts."""
-        return pickle.loads(_bytes(self.store.compare_set("failure", "", pickle.dumps(error).hex())))
+        return pickle.loads(_bytes(self._ask("compare_set", "failure", "", pickle.dumps(error).hex())))
 
     def failure(self) -> BaseException | None:
-        if not self.store.check(["failure"]):
+        if not self._ask("check", ["failure"]):
             return None
-        return pickle.loads(_bytes(self.store.get("failure")))
+        return pickle.loads(_bytes(self._ask("get", "failure")))
 
     def announce(self, key: str, rank: int, said: tuple[str, str]) -> dict[int, tuple[str, str]]:
         """Add what a rank says under `key`; returns what all who have come so far said."""
-        self.store.append(key, pickle.dumps((rank, said)).hex() + "\n")
+        self._ask("append", key, pickle.dumps((rank, said)).hex() + "\n")
         return self.announced(key)
 
     def announced(self, key: str) -> dict[int, tuple[str, str]]:
-        return dict(pickle.loads(_bytes(line)) for line in self.store.get(key).split())
+        return dict(pickle.loads(_bytes(line)) for line in self._ask("get", key).split())
 
     def forget(self, key: str) -> None:
-        self.store.delete_key(key)
+        self._ask("delete_key", key)
 
 
 def _bytes(text: bytes | str) -> bytes:
