@@ -3,6 +3,7 @@
 from counterpoint.models.cluster import Cluster
 from counterpoint.models.cost import Cost
 from counterpoint.models.crossbar import Crossbar
+from counterpoint.models.fit import fit_link
 from counterpoint.models.link import Link
 from counterpoint.models.load import Load, loads
 from counterpoint.models.logp import LogGP, optimal_broadcast
@@ -24,6 +25,7 @@ __all__ = [
     "Torus2D",
     "as_network",
     "carry",
+    "fit_link",
     "loads",
     "optimal_broadcast",
     "preset",
