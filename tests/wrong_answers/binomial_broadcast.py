@@ -62,6 +62,35 @@ def sends_before_it_has(comm, tensor, root):
         distance *= 2
 
 
+def largest_distance_forgotten(comm, tensor, root):
+    p, me = comm.size, (comm.rank - root) % comm.size
+    distance = 1 << max(0, (p - 1).bit_length() - 2)
+    while distance:
+        if me % (2 * distance) == 0 and me + distance < p:
+            comm.send(tensor, (me + distance + root) % p)
+        elif me % (2 * distance) == distance:
+            comm.recv(tensor, (me - distance + root) % p)
+        distance //= 2
+
+
+def everyone_sends(comm, tensor, root):
+    p, rank, distance = comm.size, comm.rank, 1
+    me = (rank - root) % p
+    while distance < p:
+        incoming = comm.sendrecv(
+            tensor, (rank + distance) % p, tensor.new_empty(tensor.shape), (rank - distance) % p
+        )
+        if distance <= me < 2 * distance:
+            tensor.copy_(incoming)
+        distance *= 2
+
+
+def returns_it(comm, tensor, root):
+    mine = tensor.clone()
+    tree(comm, mine, (comm.rank - root) % comm.size, lambda me: (me + root) % comm.size)
+    return mine
+
+
 def into_a_copy(comm, tensor, root):
     tree(comm, tensor.clone(), (comm.rank - root) % comm.size, lambda me: (me + root) % comm.size)
 
@@ -81,12 +110,20 @@ WRONG = [
     (
         "a doubling that sends to ranks that are not there",
         powers_of_two,
-        "has returned and will never receive",
+        "**There is no such rank.**",
         1,
     ),
     ("too many steps: a star", star, "that is the **star**", 4),
     ("too many steps: a chain", chain, "a **chain**", 4),
     ("small distances first", sends_before_it_has, "**nothing of the root's yet**", 0),
-    ("receives into a copy", into_a_copy, "the caller's vector", 0),
-    ("stops after one message", only_the_first_half, "alone", 0),
+    ("receives into a copy", into_a_copy, "**no rank's `tensor` has changed**", 0),
+    ("returns the vector instead", returns_it, "**returns** is not looked at", 0),
+    ("stops after one message", only_the_first_half, "nobody ever sends to rank", 0),
+    (
+        "off by one: the largest distance is left out",
+        largest_distance_forgotten,
+        "**nothing of the root's yet**",
+        0,
+    ),
+    ("right but everyone sends in every step", everyone_sends, "**has it already**", 4),
 ]

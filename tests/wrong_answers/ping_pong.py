@@ -31,6 +31,28 @@ def two_points(counts, seconds):
     return seconds[0] / 2 - beta * 4 * counts[0], beta
 
 
+def halved_after_all(counts, seconds):
+    alpha, beta = line([4 * n for n in counts], seconds)
+    return alpha / 2, beta
+
+
+def only_short(counts, seconds):
+    return line([4 * n for n in counts[:4]], [s / 2 for s in seconds[:4]])
+
+
+def only_long(counts, seconds):
+    return line([4 * n for n in counts[4:]], [s / 2 for s in seconds[4:]])
+
+
+def bandwidth(counts, seconds):
+    alpha, beta = line([4 * n for n in counts], [s / 2 for s in seconds])
+    return alpha, 1 / beta
+
+
+def microseconds(counts, seconds):
+    return line([4 * n for n in counts], [1e6 * s / 2 for s in seconds])
+
+
 def swapped(counts, seconds):
     alpha, beta = line([4 * n for n in counts], [s / 2 for s in seconds])
     return beta, alpha
@@ -51,7 +73,17 @@ WRONG = [
     ("bits for bytes", bits, "**bits** are not bytes", 0),
     ("a line through the origin", no_latency, "**through the origin**", 0),
     ("a line through two points", two_points, "**All points** count", 3),
+    ("only alpha is halved", halved_after_all, "beta is twice too large", 0),
+    ("fitted on messages that are nearly all latency", only_short, "the **4 shortest** messages", 3),
+    ("fitted on long messages only", only_long, "the **4 longest** messages", 3),
+    ("the bandwidth for beta", bandwidth, "That is the **bandwidth**", 0),
+    ("in microseconds", microseconds, "They are in **microseconds**", 0),
     ("alpha and beta swapped", swapped, "They are **swapped**", 0),
-    ("takes the smallest message for the latency", smallest_is_latency, "fit a straight line", 0),
+    (
+        "takes the smallest message for the latency",
+        smallest_is_latency,
+        "time of the **shortest message**",
+        0,
+    ),
     ("returns alpha alone", one_number, "it should return two numbers", 0),
 ]

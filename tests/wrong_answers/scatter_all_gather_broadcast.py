@@ -69,6 +69,24 @@ def star(comm, tensor, root):
             comm.recv(tensor, root)
 
 
+def whole_round_the_ring(comm, tensor, root):
+    p, rank = comm.size, comm.rank
+    chunks = list(tensor.tensor_split(p))
+    scatter(comm, chunks, root)
+    for step in range(p - 1):
+        incoming = comm.sendrecv(tensor, (rank + 1) % p, tensor.new_empty(tensor.shape), (rank - 1) % p)
+        chunk = (rank - step - 1) % p
+        chunks[chunk].copy_(incoming.tensor_split(p)[chunk])
+
+
+def always_its_own_chunk(comm, tensor, root):
+    p, rank = comm.size, comm.rank
+    chunks = list(tensor.tensor_split(p))
+    scatter(comm, chunks, root)
+    for step in range(p - 1):
+        comm.sendrecv(chunks[rank], (rank + 1) % p, chunks[(rank - step - 1) % p], (rank - 1) % p)
+
+
 def copies(comm, tensor, root):
     chunks = [chunk.clone() for chunk in tensor.tensor_split(comm.size)]
     scatter(comm, chunks, root)
@@ -87,11 +105,13 @@ def sends_first(comm, tensor, root):
 WRONG = [
     ("only scatters", scatter_only, "the **all-gather is missing**", 0),
     ("starts the ring with a chunk that it has not", wrong_first_chunk, "**nothing of the root's yet**", 0),
-    ("one step too few", one_step_short, "alone", 0),
+    ("one step too few", one_step_short, "**one step too few**", 0),
     ("forgets the root", root_is_0, "It is right when the **root** is rank 0", 0),
     ("dropped remainder", equal_chunks, "none may be left out", 1),
     ("right but too many bytes: a tree of whole vectors", tree, "You send the **whole vector**", 4),
-    ("right but too many bytes: a star", star, "whole vector", 4),
-    ("chunks that are copies", copies, "the caller's vector", 0),
+    ("right but too many bytes: a star", star, "a star: 3 vectors", 4),
+    ("whole vectors round the ring", whole_round_the_ring, "sends rank 1 its **whole vector**", 4),
+    ("sends its own chunk again and again", always_its_own_chunk, "receives it into **chunk", 0),
+    ("chunks that are copies", copies, "**no rank's `tensor` has changed**", 0),
     ("send-first deadlock above the eager limit", sends_first, "that was luck", 0),
 ]

@@ -8,9 +8,12 @@ from counterpoint.grading.diagnoses import Evidence, Finding
 from counterpoint.grading.exercise import Case, Target
 
 
-def few_bytes(most: Callable[[Case], int]) -> Target:
-    """At most so many bytes sent by the rank that sends most."""
-    return Target("bytes", lambda t: t.bytes_busiest, most, _too_many_bytes)
+def few_bytes(most: Callable[[Case], int], unit: str = "vector") -> Target:
+    """At most so many bytes sent by the rank that sends most. unit: what `case.count` elements are called."""
+    return Target(
+        "bytes", lambda t: t.bytes_busiest, most,
+        lambda case, counted, most: _too_many_bytes(case, counted, most, unit),
+    )  # fmt: skip
 
 
 def few_messages(most: Callable[[Case], int]) -> Target:
@@ -25,11 +28,11 @@ def few_steps(most: Callable[[Case], int]) -> Target:
     )  # fmt: skip
 
 
-def _too_many_bytes(case: Case, counted: int, most: int) -> str:
+def _too_many_bytes(case: Case, counted: int, most: int, unit: str) -> str:
     whole = case.count * case.itemsize
     return (
-        f"With {case.on}, the busiest rank sent {_vectors(counted, whole)} where "
-        f"{_vectors(most, whole)} are enough."
+        f"With {case.on}, the busiest rank sent {_vectors(counted, whole, unit)} where "
+        f"{_vectors(most, whole, unit)} are enough."
     )
 
 
@@ -38,9 +41,9 @@ def _too_many_in_all(case: Case, counted: int, most: int) -> str:
     return f"With {case.on}, {_vectors(counted, whole)} travelled in all where {_vectors(most, whole)} are enough."
 
 
-def _vectors(nbytes: int, whole: int) -> str:
+def _vectors(nbytes: int, whole: int, unit: str = "vector") -> str:
     number = nbytes / whole if whole else 0.0
-    return f"{number:.3g} vector{'' if number == 1 else 's'} ({nbytes} bytes)"
+    return f"{number:.3g} {unit}{'' if number == 1 else 's'} ({nbytes} bytes)"
 
 
 def whole_vector(evidence: Evidence) -> Finding | None:

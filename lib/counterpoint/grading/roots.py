@@ -47,12 +47,48 @@ def not_the_roots(evidence: Evidence) -> Finding | None:
         counts = message.cells[0][1] if message.cells else None
         if message.rank == root or counts is None or counts[root]:
             continue
+        whom = "itself" if message.peer == message.rank else f"rank {message.peer}"
         return Finding(
-            f"With {evidence.case.on} and root {root}, in step {message.step} rank {message.rank} sends rank "
-            f"{message.peer} what it has (your line {message.line}), and that is **nothing of the root's yet**. A rank "
+            f"With {evidence.case.on} and root {root}, in step {message.step} rank {message.rank} sends {whom} "
+            f"what it has (your line {message.line}), and that is **nothing of the root's yet**. A rank "
             f"first receives, then sends.",
             message.number,
         )
+    return None
+
+
+def beyond_the_last(evidence: Evidence) -> Finding | None:
+    """A rank sends to one that is not there, and the remainder makes it one that has everything already."""
+    p, root, failure = evidence.case.ranks, root_of(evidence.case), evidence.shown.failure
+    if failure is None or failure.kind != "deadlock":
+        return None
+    for wait in failure.waits:
+        if wait.call != "send" or len(wait.peers) != 1:
+            continue
+        me, other = (wait.rank - root) % p, (wait.peers[0] - root) % p
+        if other < me or other == 0:
+            return Finding(
+                f"**There is no such rank.** With {evidence.case.on} and root {root}, rank {wait.rank} is number {me}, "
+                f"counted from the root, and there is no number {other + p}: `% comm.size` makes it number {other}, rank "
+                f"{wait.peers[0]}, which will never receive (your line {wait.line}). Send only where `me + distance < "
+                f"comm.size`."
+            )
+    return None
+
+
+def told_twice(evidence: Evidence) -> Finding | None:
+    """Right, but ranks are sent the vector that have it."""
+    root = root_of(evidence.case)
+    has = {root}
+    for message in evidence.messages():
+        if message.nbytes and message.peer in has:
+            return Finding(
+                f"With {evidence.case.on} and root {root}, in step {message.step} rank {message.rank} sends the vector "
+                f"to rank {message.peer} (your line {message.line}), which **has it already**. Only who has it sends, "
+                f"and only to who has not.",
+                message.number,
+            )
+        has.add(message.peer)
     return None
 
 

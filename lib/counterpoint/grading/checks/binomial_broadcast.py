@@ -1,14 +1,16 @@
 """binomial-broadcast: the root's vector on every rank in lg p steps, by a tree."""
 
 from counterpoint.grading.costs import few_messages, few_steps
+from counterpoint.grading.diagnoses.movers import left_as_it_was, never_filled
 from counterpoint.grading.diagnoses.patterns import power_of_two
-from counterpoint.grading.diagnoses.ring import never_written
 from counterpoint.grading.exercise import Exercise, Part, cases
 from counterpoint.grading.roots import (
+    beyond_the_last,
     like_a_chain,
     like_a_star,
     not_the_roots,
     only_root_0,
+    told_twice,
     want_roots,
     with_root,
 )
@@ -46,6 +48,6 @@ EXERCISE = Exercise(
         few_messages(lambda case: (case.ranks - 1) * case.count * case.itemsize),
         few_steps(lambda case: (case.ranks - 1).bit_length()),
     ),
-    diagnoses=(never_written, only_root_0, not_the_roots),
-    remarks=(like_a_star, like_a_chain),
+    diagnoses=(left_as_it_was, only_root_0, beyond_the_last, not_the_roots, never_filled(lambda p: 1)),
+    remarks=(told_twice, like_a_star, like_a_chain),
 )  # fmt: skip

@@ -1,66 +1,90 @@
 """pairwise-all-to-all: everyone has a different piece for everyone, and everyone sends in every step."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 
 from counterpoint.grading.costs import few_bytes, few_steps
-from counterpoint.grading.diagnoses import Evidence, Finding
+from counterpoint.grading.diagnoses.exchanges import (
+    idle_ranks,
+    only_equal,
+    other_peer,
+    other_place,
+    other_piece,
+    own_missing,
+    same_order,
+    to_itself,
+    too_long,
+)
+from counterpoint.grading.diagnoses.movers import left_as_it_was, never_filled
 from counterpoint.grading.diagnoses.patterns import power_of_two
-from counterpoint.grading.diagnoses.ring import never_written
 from counterpoint.grading.exercise import Case, Exercise, Part, Want, cases, vector
 
+UNEQUAL = 10
+"""In runs of this count the pieces are of different lengths."""
 
-def outgoing(case: Case, rank: int) -> torch.Tensor:
-    """A rank's pieces for ranks 0, 1, ..., one behind another."""
-    whole = Case(case.ranks, case.count * case.ranks, case.dtype)
-    return vector(whole, rank)
+
+def equal(case: Case) -> bool:
+    """Whether all pieces of the run are of one length."""
+    return case.count != UNEQUAL or case.ranks == 1
+
+
+def length(case: Case, source: int, dest: int) -> int:
+    """Elements that rank `source` has for rank `dest`.
+
+    Unequal ones are 0, 2, 4, …, different both ways, and one more for the right neighbour: so what a rank sends in
+    all is p(p - 1) + 1, never a multiple of p, and `pieces` can tell.
+    """
+    if equal(case):
+        return case.count
+    return 2 * ((source + dest) % case.ranks) + (dest == (source + 1) % case.ranks)
+
+
+def outgoing(case: Case, rank: int) -> list[torch.Tensor]:
+    """A rank's pieces for ranks 0, 1, …"""
+    room = vector(Case(case.ranks, case.count * case.ranks, case.dtype), rank)
+    lengths = [length(case, rank, dest) for dest in range(case.ranks)]
+    return list(room[: sum(lengths)].split(lengths))
 
 
 def inputs(case: Case, rank: int) -> tuple[torch.Tensor, ...]:
-    return outgoing(case, rank), torch.full((case.ranks * case.count,), -1).to(case.torch_dtype)
+    """What the rank sends, one piece behind another, and room for what it receives."""
+    room = sum(length(case, source, rank) for source in range(case.ranks))
+    return torch.cat(outgoing(case, rank)), torch.full((room,), -1).to(case.torch_dtype)
 
 
-def call(comm, answer, out, into):  # type: ignore[no-untyped-def]
+def call(comm: Any, answer: Any, out: torch.Tensor, into: torch.Tensor) -> Any:
     """Calls an answer that takes two lists of p pieces."""
-    return answer(comm, list(out.tensor_split(comm.size)), list(into.tensor_split(comm.size)))
+    p, rank = comm.size, comm.rank
+    case = Case(p, UNEQUAL if out.numel() % p else out.numel() // p)
+    to_others = [length(case, rank, dest) for dest in range(p)]
+    from_others = [length(case, source, rank) for source in range(p)]
+    return answer(comm, list(out.split(to_others)), list(into.split(from_others)))
 
 
 def wants(case: Case, rank: int) -> list[Want]:
-    n = case.count
-    if not n:
-        return []
-    return [
-        Want(f"incoming[{r}]", 1, outgoing(case, r)[rank * n : (rank + 1) * n], offset=r * n, holds=(r,))
-        for r in range(case.ranks)
-    ] + [Want("its outgoing pieces", 0, outgoing(case, rank), holds=(rank,))]
+    found, start = [], 0
+    for source in range(case.ranks):
+        piece = outgoing(case, source)[rank]
+        if len(piece):
+            found.append(Want(f"incoming[{source}]", 1, piece, offset=start, holds=(source,)))
+        start += len(piece)
+    whole = torch.cat(outgoing(case, rank))
+    return [*found, Want("its outgoing pieces", 0, whole, holds=(rank,))] if len(whole) else found
 
 
-def own_missing(evidence: Evidence) -> Finding | None:
-    """A rank's piece for itself stays where it is."""
-    wrong = evidence.here
-    if not wrong or any(d.want.what != f"incoming[{d.rank}]" for d in wrong):
-        return None
-    return Finding(
-        f"With {evidence.case.on}, all that travels is right, but `incoming[rank]` was never filled: the piece "
-        f"that a rank has **for itself** needs no message, only a copy: `incoming[rank].copy_(outgoing[rank])`."
+def most(case: Case) -> int:
+    """The bytes that the busiest rank has for others."""
+    p = case.ranks
+    return case.itemsize * max(
+        sum(length(case, rank, dest) for dest in range(p) if dest != rank) for rank in range(p)
     )
 
 
-def wrong_piece(evidence: Evidence) -> Finding | None:
-    """A rank sends a piece that is meant for another."""
-    n = evidence.case.count
-    for rank, after in enumerate(evidence.shown.after):
-        for source in range(evidence.case.ranks):
-            got = after[1][source * n : (source + 1) * n] if isinstance(after[1], torch.Tensor) else None
-            if got is None or not n or source == rank:
-                continue
-            theirs = outgoing(evidence.case, source).view(evidence.case.ranks, n)
-            meant = next((d for d in range(evidence.case.ranks) if torch.equal(theirs[d], got)), rank)
-            if meant != rank:
-                return Finding(
-                    f"With {evidence.case.on}, rank {rank} got from rank {source} the piece that was meant for rank "
-                    f"{meant}: send `outgoing[dest]`, **the piece of the rank you send to**."
-                )
-    return None
+def with_pieces(diagnosis: Callable) -> Callable:
+    """A diagnosis that also wants to know which pieces there were."""
+    return lambda evidence: diagnosis(evidence, outgoing)
 
 
 EXERCISE = Exercise(
@@ -74,7 +98,10 @@ EXERCISE = Exercise(
     parts=(
         Part(
             "correct", 3, "every rank ends with the pieces meant for it",
-            partly=((1, "right on 1, 2, 4 and 8 ranks", power_of_two),),
+            partly=(
+                (2, "right where all pieces are of one length", equal),
+                (1, "right on 1, 2, 4 and 8 ranks", power_of_two),
+            ),
         ),
         Part("bytes", 1, "every piece travelled once"),
         Part("steps", 1, "p - 1 steps"),
@@ -86,13 +113,14 @@ EXERCISE = Exercise(
         "First `incoming[rank].copy_(outgoing[rank])`. Then for each s: `dest = (rank + s) % p`, `source = (rank "
         "- s) % p`, `comm.sendrecv(outgoing[dest], dest, incoming[source], source)`.",
     ),
-    cases=cases(counts=(3, 1, 0, 10)),
+    cases=cases(counts=(3, 1, 0, UNEQUAL)),
     inputs=inputs,
     call=call,
     wants=wants,
-    targets=(
-        few_bytes(lambda case: (case.ranks - 1) * case.count * case.itemsize),
-        few_steps(lambda case: case.ranks - 1),
+    targets=(few_bytes(most, "piece"), few_steps(lambda case: case.ranks - 1)),
+    diagnoses=(
+        left_as_it_was, own_missing, other_peer, with_pieces(other_piece), with_pieces(other_place),
+        only_equal(equal), never_filled(lambda p: p - 1),
     ),
-    diagnoses=(never_written, own_missing, wrong_piece),
+    remarks=(to_itself, too_long, same_order, idle_ranks),
 )  # fmt: skip

@@ -8,12 +8,12 @@ import torch
 from counterpoint.grading.diagnoses import Evidence, Finding
 from counterpoint.grading.exercise import Case, Exercise, Part, Want
 
-SIZES = 8
-"""Messages of 256, 512, ... elements of float32."""
+COUNTS = (64, 256, 1024, 4096, 16_384, 65_536, 131_072, 262_144)
+"""Elements of float32: at first latency is nearly all of the time, at last nearly none."""
 
 
 def exact(case: Case) -> bool:
-    """Whether the times lie on a line; in the other runs something disturbs them, evenly."""
+    """Whether the times lie on a line; in the other runs something disturbs them."""
     return case.count % 2 == 0
 
 
@@ -23,21 +23,44 @@ def link_of(case: Case) -> tuple[int, int]:
 
 
 def inputs(case: Case, rank: int) -> tuple[torch.Tensor, ...]:
-    """Elements sent, and the seconds until they were back.
-
-    What disturbs the times is +, -, -, + in each group of four equally spaced sizes, which no straight line can
-    follow: least squares gives the same line as without it.
-    """
+    """Elements sent, and the seconds until they were back."""
     alpha, beta = link_of(case)
-    counts = 256 * torch.arange(1, SIZES + 1)
+    counts = torch.tensor(COUNTS)
     seconds = 2 * (alpha * 1e-9 + beta * 1e-12 * 4 * counts.double())
     if not exact(case):
-        seconds += 0.2 * alpha * 1e-9 * torch.tensor([1, -1, -1, 1] * (SIZES // 4)).double()
+        seconds += 2 * 0.2 * alpha * 1e-9 * disturbance()
     return counts, seconds
 
 
+def disturbance() -> torch.Tensor:
+    """Up to 1 up or down, at right angles to all straight lines: least squares of all points does not see it.
+
+    Any other choice of points does: what is left over of +, +, -, -, +, -, +, - when its own line is taken off.
+    """
+    signs = torch.tensor([1, 1, -1, -1, 1, -1, 1, -1]).double()
+    left = signs - _line(list(COUNTS), signs.tolist()).double()
+    return left / left.abs().max()
+
+
+def _line(x: list[int], y: list[float]) -> torch.Tensor:
+    """The values at x of the least-squares line."""
+    intercept, slope = _fit(x, y)
+    return torch.tensor([intercept + slope * at for at in x], dtype=torch.float64)
+
+
+def _fit(x: list[int], y: list[float]) -> tuple[float, float]:
+    """(intercept, slope) by least squares."""
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    rise = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
+    slope = rise / sum((a - mean_x) ** 2 for a in x)
+    return mean_y - slope * mean_x, slope
+
+
 def call(comm: Any, answer: Any, counts: torch.Tensor, seconds: torch.Tensor) -> Any:
-    """What the answer returned, in ns and ps a byte; as it is if it is not two numbers."""
+    """What the answer returned, to 10 ns and 1 ps a byte; as it is if it is not two numbers.
+
+    10 ns are 0.06 % of the smallest alpha: enough for a fit in float32, and no mistake is as small.
+    """
     returned = answer(counts.tolist(), seconds.tolist())
     try:
         alpha, beta = (float(value) for value in returned)
@@ -45,11 +68,11 @@ def call(comm: Any, answer: Any, counts: torch.Tensor, seconds: torch.Tensor) ->
         return returned
     if not (math.isfinite(alpha) and math.isfinite(beta)):
         return returned
-    return torch.tensor([round(alpha * 1e9), round(beta * 1e12)])
+    return torch.tensor([10.0 * round(alpha * 1e8), float(round(beta * 1e12))], dtype=torch.float64)
 
 
 def wants(case: Case, rank: int) -> list[Want]:
-    return [Want("what it returned", None, torch.tensor(link_of(case)))]
+    return [Want("what it returned", None, torch.tensor(link_of(case)).double())]
 
 
 def the_fit(evidence: Evidence) -> Finding | None:
@@ -61,19 +84,29 @@ def the_fit(evidence: Evidence) -> Finding | None:
             f"Your function returned `{getattr(shown, 'shown', shown)}`; it should return two numbers, `alpha, beta`."
         ) if evidence.here else None  # fmt: skip
     alpha, beta = link_of(evidence.case)
-    got_alpha, got_beta = (int(value) for value in odd.actual)
+    got_alpha, got_beta = odd.actual.tolist()
     told = (
         f"On a link of alpha {alpha / 1000:g} us and beta {beta} ps a byte, yours found "
-        f"alpha {got_alpha / 1000:g} us and beta {got_beta} ps a byte. "
+        f"alpha {got_alpha / 1000:g} us and beta {_shown(got_beta)} ps a byte. "
     )
-    return Finding(told + _why(alpha, beta, got_alpha, got_beta, exact(evidence.case)))
+    why = _confused(alpha, beta, got_alpha, got_beta) or _some_points(evidence.case, got_alpha, got_beta)
+    return Finding(told + why)
 
 
-def _why(alpha: int, beta: int, got_alpha: int, got_beta: int, on_a_line: bool) -> str:
+def _confused(alpha: int, beta: int, got_alpha: float, got_beta: float) -> str:
+    """The sentence for numbers that are off by what they were taken for; "" if that is not it."""
     if _near(got_beta, 1000 * alpha):
         return "They are **swapped**: return alpha, the seconds of an empty message, first."
+    if _near(got_beta, 1e24 / beta):
+        return "That is the **bandwidth**, bytes in a second; beta is its reciprocal, the seconds of a byte."
+    if _near(got_alpha, 1e6 * alpha) and _near(got_beta, 1e6 * beta):
+        return "They are in **microseconds**; return seconds, and seconds a byte."
     if _near(got_alpha, 2 * alpha) and _near(got_beta, 2 * beta):
         return "Both are twice too large: a message there **and back** is two messages, so halve the times."
+    if _near(got_alpha, alpha) and _near(got_beta, 2 * beta):
+        return "beta is twice too large: **halve the times** before the fit, so that both are of one way."
+    if _near(got_alpha, 2 * alpha) and _near(got_beta, beta):
+        return "alpha is twice too large: **halve the times** before the fit, so that both are of one way."
     if _near(got_alpha, alpha) and _near(got_beta, 4 * beta):
         return "beta is four times too large: it is the time of **an element**, and an element has 4 bytes."
     if _near(got_alpha, 2 * alpha) and _near(got_beta, 8 * beta):
@@ -82,18 +115,47 @@ def _why(alpha: int, beta: int, got_alpha: int, got_beta: int, on_a_line: bool) 
         )
     if _near(8 * got_beta, beta) or _near(got_beta, 8 * beta):
         return "beta is 8 times off: **bits** are not bytes."
-    if abs(got_alpha) <= 1:
+    if abs(got_alpha) < 10:
         return "alpha is 0: a line **through the origin** has no latency in it. Fit an intercept as well as a slope."
-    if not on_a_line:
+    return ""
+
+
+def _some_points(case: Case, got_alpha: float, got_beta: float) -> str:
+    """The sentence for a line through some of the points, or through none."""
+    counts, seconds = (values.tolist() for values in inputs(case, 0))
+    x, y = [4 * n for n in counts], [s / 2 for s in seconds]
+
+    def of(points: slice) -> bool:
+        alpha, beta = _fit(x[points], y[points])
+        return abs(got_alpha - alpha * 1e9) < 10 and abs(got_beta - beta * 1e12) < 2
+
+    if abs(got_alpha - y[0] * 1e9) < 10:
+        return f"alpha is the time of the **shortest message**, and that has {x[0]} bytes. Where does the line meet 0 bytes?"
+    if not exact(case):
+        for k in range(2, len(x)):
+            if of(slice(k)):
+                return (
+                    f"It is the line through the **{k} shortest** messages: there latency is nearly all of the time, "
+                    f"and what disturbs it is taken for beta. Long messages say what a byte costs; fit all {len(x)}."
+                )
+            if of(slice(len(x) - k, None)):
+                return (
+                    f"It is the line through the **{k} longest** messages, in which alpha hardly shows. Short "
+                    f"messages say what latency is; fit all {len(x)}."
+                )
         return (
-            "Without disturbance yours may be right; here the times are 20 % of alpha up or down. **All points** "
-            "count, not two of them: least squares, `torch.linalg.lstsq` or the formula of lesson 07."
+            "Here the times are up to 20 % of alpha up or down. **All points** count, not two of them: least "
+            "squares, as `torch.linalg.lstsq` does it or the formula of hint 3."
         )
     return "seconds = alpha + beta * bytes, one way: fit a straight line to (bytes, seconds / 2)."
 
 
+def _shown(number: float) -> str:
+    return f"{number:.0f}" if abs(number) < 1e9 else f"{number:.3g}"
+
+
 def _near(a: float, b: float) -> bool:
-    return abs(a - b) <= max(2.0, 1e-3 * abs(b))
+    return abs(a - b) <= max(12.0, 1e-3 * abs(b))
 
 
 EXERCISE = Exercise(

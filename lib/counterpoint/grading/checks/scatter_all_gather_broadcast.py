@@ -1,39 +1,47 @@
 """scatter-all-gather-broadcast: a long vector on every rank, and no rank sends it more than twice over."""
 
-from counterpoint.grading.chunks import sizes
+from counterpoint.grading.chunks import sizes, want_chunks
 from counterpoint.grading.costs import few_bytes, few_steps
 from counterpoint.grading.diagnoses import Evidence, Finding
+from counterpoint.grading.diagnoses.movers import left_as_it_was, never_filled, put_elsewhere
 from counterpoint.grading.diagnoses.patterns import divides
-from counterpoint.grading.diagnoses.ring import never_written
-from counterpoint.grading.exercise import Case, Exercise, Part, cases
-from counterpoint.grading.roots import (
-    like_a_chain,
-    like_a_star,
-    not_the_roots,
-    only_root_0,
-    root_of,
-    want_roots,
-    with_root,
-)
+from counterpoint.grading.exercise import Case, Exercise, Part, Want, cases, vector
+from counterpoint.grading.roots import like_a_chain, not_the_roots, only_root_0, root_of, with_root
+
+
+def wants(case: Case, rank: int) -> list[Want]:
+    """Every chunk of the root's vector."""
+    root, p = root_of(case), case.ranks
+    return want_chunks(case, range(p), vector(case, root), [(root,)] * p)
 
 
 def most_bytes(case: Case) -> int:
-    """The root's: all chunks but its own once to scatter, and all but one once round the ring."""
-    if case.ranks == 1:
-        return 0
-    return (2 * case.count - 2 * min(sizes(case))) * case.itemsize
+    """2(p - 1) chunks, the longest: the root scatters p - 1 and passes p - 1 round, whichever is its own."""
+    return 2 * (case.ranks - 1) * max(sizes(case)) * case.itemsize
 
 
-def whole_to_everyone(evidence: Evidence) -> Finding | None:
-    """Right, but the whole vector travels along a tree."""
-    p, whole = evidence.case.ranks, evidence.case.count * evidence.case.itemsize
+def whole_vectors(evidence: Evidence) -> Finding | None:
+    """Right, but the whole vector travels where a chunk is enough."""
+    p, root, whole = evidence.case.ranks, root_of(evidence.case), evidence.case.count * evidence.case.itemsize
     messages = [m for m in evidence.messages() if m.nbytes]
-    if p < 4 or len(messages) != p - 1 or any(m.nbytes != whole for m in messages):
+    too_long = [m for m in messages if m.nbytes == whole]
+    if p < 3 or not too_long:
         return None
+    first = too_long[0]
+    if len(too_long) < len(messages) or len(messages) > p - 1:
+        who = "the root" if first.rank == root else f"rank {first.rank}"
+        return Finding(
+            f"In step {first.step} {who} sends rank {first.peer} its **whole vector** (your line {first.line}); one "
+            f"chunk is enough there.",
+            first.number,
+        )
+    shape = "along a tree: few steps, but the root sends it ⌈lg p⌉ times"
+    if all(m.rank == root for m in messages):
+        shape = f"and the root sends them all, a star: {p - 1} vectors"
     return Finding(
-        "You send the **whole vector** in every message, along a tree: few steps, but the root sends it ⌈lg p⌉ "
-        "times. Cut it into p chunks first: `tensor.tensor_split(comm.size)`.",
-        messages[0].number,
+        f"You send the **whole vector** in every message, {shape}. Cut it into p chunks first: "
+        f"`tensor.tensor_split(comm.size)`.",
+        first.number,
     )
 
 
@@ -64,7 +72,7 @@ EXERCISE = Exercise(
             "correct", 3, "every rank ends with the root's vector",
             partly=((1, "right wherever p divides the length", divides),),
         ),
-        Part("bytes", 2, "no rank sent more than two vectors"),
+        Part("bytes", 2, "no rank sent more than 2(p - 1) chunks"),
         Part("steps", 1, "2(p - 1) steps"),
     ),
     hints=(
@@ -79,8 +87,10 @@ EXERCISE = Exercise(
     ),
     cases=cases(),
     call=with_root,
-    wants=want_roots,
+    wants=wants,
     targets=(few_bytes(most_bytes), few_steps(lambda case: 2 * (case.ranks - 1))),
-    diagnoses=(never_written, scattered_only, only_root_0, not_the_roots),
-    remarks=(whole_to_everyone, like_a_star, like_a_chain),
+    diagnoses=(
+        left_as_it_was, scattered_only, only_root_0, not_the_roots, put_elsewhere, never_filled(lambda p: p - 1),
+    ),
+    remarks=(whole_vectors, like_a_chain),
 )  # fmt: skip

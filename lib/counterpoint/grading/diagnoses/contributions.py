@@ -50,15 +50,20 @@ def counts_at(evidence: Evidence, difference: Difference) -> np.ndarray | None:
         if rank >= len(evidence.returned) or evidence.returned[rank] is None:
             return None
         table = evidence.returned[rank]
-        return table[:, element] if table is not None and element < table.shape[1] else None
+        return _counted(table[:, element]) if table is not None and element < table.shape[1] else None
     provenance = evidence.provenance
     if provenance is None or not provenance.final:
         return None
     place = want.offset + element
     for cell, (buffer, offset, length) in enumerate(provenance.cells):
         if buffer == want.where and offset <= place < offset + length:
-            return provenance.final[rank][cell]
+            return _counted(provenance.final[rank][cell])
     return None
+
+
+def _counted(counts: np.ndarray) -> np.ndarray | None:
+    """The counts, if they can be counts: what an answer filled with -1 itself is nobody's input."""
+    return counts if (counts >= 0).all() else None
 
 
 def tells(evidence: Evidence, difference: Difference, counts: np.ndarray) -> str:

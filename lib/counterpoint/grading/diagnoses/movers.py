@@ -1,0 +1,136 @@
+"""Mistakes of answers that move data and add nothing: what was wanted never came, or was put elsewhere."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import torch
+
+from counterpoint.grading.diagnoses.contributions import counts_at
+from counterpoint.grading.diagnoses.evidence import Difference, Evidence, Finding
+from counterpoint.grading.exercise import Want
+
+
+def left_as_it_was(evidence: Evidence) -> Finding | None:
+    """No rank has anything new where it should: what arrived is in other tensors."""
+    messages, wanted = evidence.messages(), _wanted(evidence)
+    if not evidence.here or not messages or len(evidence.here) != len(wanted):
+        return None
+    if not all(untouched(evidence, difference) for difference in evidence.here):
+        return None
+    where = evidence.here[0].want.where
+    assert where is not None
+    name = evidence.exercise.parameters[1 + where]
+    returned = ""
+    if any(isinstance(result, torch.Tensor | list | tuple) for result in evidence.shown.results):
+        returned = " What your function **returns** is not looked at."
+    if evidence.here[0].want.what.startswith(f"{name}["):
+        cure = f"`{name}[j] = …` only puts another tensor into your list: write `{name}[j].copy_(…)`"
+    else:
+        cure = f"write `{name}.copy_(…)`, or receive into `{name}` or a **view** of it at once"
+    return Finding(
+        f"With {evidence.case.on}, **no rank's `{name}` has changed**, though {len(messages)} messages travelled: what "
+        f"arrives is in other tensors (a `clone`, a new one). {cure[0].upper()}{cure[1:]}.{returned}"
+    )
+
+
+def never_filled(needed: Callable[[int], int]) -> Callable[[Evidence], Finding | None]:
+    """Places that nothing came to. `needed(p)`: how many messages each rank sends, of p ranks, if all goes well."""
+
+    def diagnosis(evidence: Evidence) -> Finding | None:
+        p = evidence.case.ranks
+        if p == 1 or not evidence.here:
+            return None
+        difference = evidence.here[0]
+        place = _place(evidence, difference)
+        if untouched(evidence, difference):
+            return Finding(f"{place} is **as it was at the start**: {_why(evidence, difference, needed(p))}")
+        counts = counts_at(evidence, difference)
+        if counts is not None and not counts.any():
+            return Finding(
+                f"{place} holds **nothing that any rank sent**. Was it received into a copy of the slice (`clone`, "
+                f"`x[[…]]`, an empty tensor), which is then dropped? A slice `x[a:b]` is a view: receive into that."
+            )
+        return None
+
+    return diagnosis
+
+
+def untouched(evidence: Evidence, difference: Difference) -> bool:
+    """Whether that place still holds what the rank was given in it."""
+    if difference.want.where is None or difference.kind != "value":
+        return False
+    return torch.equal(difference.actual, _given(evidence, difference.rank, difference.want))
+
+
+def _wanted(evidence: Evidence) -> list[tuple[int, Want]]:
+    """The places that have to change."""
+    case = evidence.case
+    return [
+        (rank, want)
+        for rank in range(case.ranks)
+        for want in evidence.exercise.wants(case, rank)
+        if want.where is not None and not torch.equal(_given(evidence, rank, want), want.value)
+    ]
+
+
+def _given(evidence: Evidence, rank: int, want: Want) -> torch.Tensor:
+    assert want.where is not None
+    flat = evidence.exercise.inputs(evidence.case, rank)[want.where].flatten()
+    return flat[want.offset : want.offset + want.value.numel()]
+
+
+def _place(evidence: Evidence, difference: Difference) -> str:
+    what = difference.want.what
+    if what.startswith("its "):
+        return f"With {evidence.case.on}, rank {difference.rank}'s {what.removeprefix('its ')}"
+    what = f"`{what}`" if "[" in what else what
+    return f"With {evidence.case.on}, {what} on rank {difference.rank}"
+
+
+def _why(evidence: Evidence, difference: Difference, needed: int) -> str:
+    """Why nothing came: nobody sends at all, or to that rank, or there are too few steps."""
+    rank, p = difference.rank, evidence.case.ranks
+    if not evidence.messages():
+        return "your ranks send **no message** at all."
+    if all(message.peer != rank for message in evidence.messages()):
+        return f"nobody ever sends to rank {rank}."
+    (source,) = difference.want.holds or (rank,)
+    told = f"what rank {source} has for it never came."
+    sent = Counter(message.rank for message in evidence.messages())
+    fewest = min(sent[r] for r in range(p))
+    if not 0 < fewest < needed:
+        return told
+    short = "one step too few" if fewest == needed - 1 else f"{needed - fewest} steps too few"
+    return f"{told} Rank {_who(sent, fewest)} sends {fewest} of the {needed} messages that it takes: **{short}**."
+
+
+def _who(sent: Counter[int], fewest: int) -> int:
+    return next(rank for rank in sorted(sent) if sent[rank] == fewest)
+
+
+def put_elsewhere(evidence: Evidence) -> Finding | None:
+    """A message leaves one place of its sender's vector and is received into another place of the same length."""
+    if evidence.provenance is None:
+        return None
+    trace = evidence.provenance.trace
+    arrived = {
+        e.message: e for e in map(trace.__getitem__, range(len(trace))) if e.kind == "recv" and e.length > 0
+    }
+    for message in evidence.messages():
+        e, sent = arrived.get(message.number), trace[message.event]
+        if e is None or sent.buffer != e.buffer or sent.buffer < 0 or sent.offset == e.offset:
+            continue
+        return Finding(
+            f"With {evidence.case.on}, in step {message.step} rank {message.rank} sends {_chunk(evidence, sent.offset)} "
+            f"(your line {message.line}), and rank {message.peer} receives it into **{_chunk(evidence, e.offset)}**. "
+            f"Both ends must mean the same chunk: each rank passes on the one that it received in the step before.",
+            message.number,
+        )
+    return None
+
+
+def _chunk(evidence: Evidence, offset: int) -> str:
+    """The name of the `tensor_split` chunk that begins there."""
+    case = evidence.case
+    starts = [chunk.storage_offset() for chunk in torch.empty(case.count).tensor_split(case.ranks)]
+    return f"chunk {starts.index(offset)}" if offset in starts else f"the place from element {offset} on"
