@@ -69,9 +69,9 @@ def beyond_the_last(evidence: Evidence) -> Finding | None:
         if other < me or other == 0:
             return Finding(
                 f"**There is no such rank.** With {evidence.case.on} and root {root}, rank {wait.rank} is number {me}, "
-                f"counted from the root, and there is no number {other + p}: `% comm.size` makes it number {other}, rank "
-                f"{wait.peers[0]}, which will never receive (your line {wait.line}). Send only where `me + distance < "
-                f"comm.size`."
+                f"counted from the root, and there is no number {other + p}: `% comm.size` makes it number {other}, "
+                f"rank {wait.peers[0]}, which will never receive (your line {wait.line}). Send only where `me + "
+                f"distance < comm.size`."
             )
     return None
 

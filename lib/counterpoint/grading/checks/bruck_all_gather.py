@@ -113,8 +113,9 @@ def too_much_at_the_end(evidence: Evidence) -> Finding | None:
         sent = attempt.trace.where(kind="send", rank=0).nbytes // (case.count * case.itemsize)
         if sent.tolist() == [2**step for step in range(len(sent))] and sent.sum() >= p:
             return Finding(
-                f"With {case.on}, before the last step a rank has {sent[-1]} piece{'s' * int(sent[-1] > 1)} and lacks only "
-                f"{p - sent[-1]}, but is sent {sent[-1]} more. Send **no more than are wanted**: `min(have, p - have)`."
+                f"With {case.on}, before the last step a rank has {sent[-1]} piece{'s' * int(sent[-1] > 1)} and lacks "
+                f"only {p - sent[-1]}, but is sent {sent[-1]} more. Send **no more than are wanted**: `min(have, p - "
+                f"have)`."
             )
     return None
 

@@ -130,7 +130,10 @@ def _some_points(case: Case, got_alpha: float, got_beta: float) -> str:
         return abs(got_alpha - alpha * 1e9) < 10 and abs(got_beta - beta * 1e12) < 2
 
     if abs(got_alpha - y[0] * 1e9) < 10:
-        return f"alpha is the time of the **shortest message**, and that has {x[0]} bytes. Where does the line meet 0 bytes?"
+        return (
+            f"alpha is the time of the **shortest message**, and that has {x[0]} bytes. Where does the line meet "
+            f"0 bytes?"
+        )
     if not exact(case):
         for k in range(2, len(x)):
             if of(slice(k)):

@@ -35,9 +35,10 @@ def other_peer(evidence: Evidence) -> Finding | None:
     if second is None:
         return None
     return Finding(
-        f"**Your ranks wait for each other.** With {evidence.case.on}, rank {first.rank} sends to rank {second.rank} and "
-        f"wants to receive **from the same rank** (your line {first.line}), but rank {second.rank} is dealing with rank "
-        f"{second.peers[0]} in that step, and so on round. If everyone sends s ranks up, what comes is from s ranks down."
+        f"**Your ranks wait for each other.** With {evidence.case.on}, rank {first.rank} sends to rank {second.rank} "
+        f"and wants to receive **from the same rank** (your line {first.line}), but rank {second.rank} is dealing with "
+        f"rank {second.peers[0]} in that step, and so on round. If everyone sends s ranks up, what comes is from s "
+        f"ranks down."
     )
 
 
@@ -105,8 +106,8 @@ def to_itself(evidence: Evidence) -> Finding | None:
     if own is None:
         return None
     return Finding(
-        f"In step {own.step} rank {own.rank} sends **itself** a message (your line {own.line}). Its own piece needs only "
-        f"a copy: `incoming[rank].copy_(outgoing[rank])`.",
+        f"In step {own.step} rank {own.rank} sends **itself** a message (your line {own.line}). Its own piece needs "
+        f"only a copy: `incoming[rank].copy_(outgoing[rank])`.",
         own.number,
     )
 
@@ -140,8 +141,8 @@ def same_order(evidence: Evidence) -> Finding | None:
     if p < 3 or any(whom != sorted(set(range(p)) - {rank}) for rank, whom in peers.items()):
         return None
     return Finding(
-        "**All ranks send to rank 0 first**, then to rank 1, and so on: they stand in line at one port while the others "
-        "are idle. Let each begin with the rank above its own."
+        "**All ranks send to rank 0 first**, then to rank 1, and so on: they stand in line at one port while the "
+        "others are idle. Let each begin with the rank above its own."
     )
 
 
@@ -154,7 +155,7 @@ def idle_ranks(evidence: Evidence) -> Finding | None:
         if p > 2 and len(busy) < p:
             who = f"only rank {min(busy)} sends" if len(busy) == 1 else f"only {len(busy)} of {p} ranks send"
             return Finding(
-                f"In step {step}, {who}. If in step s each sends to the rank s above its own and receives from the rank "
-                f"s below, with `sendrecv`, **everyone is busy** in every step."
+                f"In step {step}, {who}. If in step s each sends to the rank s above its own and receives from the "
+                f"rank s below, with `sendrecv`, **everyone is busy** in every step."
             )
     return None

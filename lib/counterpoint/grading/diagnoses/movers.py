@@ -121,9 +121,10 @@ def put_elsewhere(evidence: Evidence) -> Finding | None:
         if e is None or sent.buffer != e.buffer or sent.buffer < 0 or sent.offset == e.offset:
             continue
         return Finding(
-            f"With {evidence.case.on}, in step {message.step} rank {message.rank} sends {_chunk(evidence, sent.offset)} "
-            f"(your line {message.line}), and rank {message.peer} receives it into **{_chunk(evidence, e.offset)}**. "
-            f"Both ends must mean the same chunk: each rank passes on the one that it received in the step before.",
+            f"With {evidence.case.on}, in step {message.step} rank {message.rank} sends "
+            f"{_chunk(evidence, sent.offset)} (your line {message.line}), and rank {message.peer} receives it into "
+            f"**{_chunk(evidence, e.offset)}**. Both ends must mean the same chunk: each rank passes on the one "
+            f"that it received in the step before.",
             message.number,
         )
     return None
