@@ -1,5 +1,7 @@
 """Wrong answers to ping-pong."""
 
+from counterpoint.models import fit_link
+
 
 def line(x, y):
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
@@ -53,6 +55,19 @@ def microseconds(counts, seconds):
     return line([4 * n for n in counts], [1e6 * s / 2 for s in seconds])
 
 
+def least_relative_error(counts, seconds):
+    u = [2 / s for s in seconds]
+    v = [4 * n * a for n, a in zip(counts, u, strict=True)]
+    uu, vv, uv = (sum(a * b for a, b in zip(x, y, strict=True)) for x, y in ((u, u), (v, v), (u, v)))
+    determinant = uu * vv - uv * uv
+    return (sum(u) * vv - sum(v) * uv) / determinant, (sum(v) * uu - sum(u) * uv) / determinant
+
+
+def the_librarys(counts, seconds):
+    link = fit_link([4 * n for n in counts], [s / 2 for s in seconds])
+    return link.alpha, link.beta
+
+
 def swapped(counts, seconds):
     alpha, beta = line([4 * n for n in counts], [s / 2 for s in seconds])
     return beta, alpha
@@ -78,6 +93,8 @@ WRONG = [
     ("fitted on long messages only", only_long, "the **4 longest** messages", 3),
     ("the bandwidth for beta", bandwidth, "That is the **bandwidth**", 0),
     ("in microseconds", microseconds, "They are in **microseconds**", 0),
+    ("least relative error", least_relative_error, "least **relative** error", 3),
+    ("the library's own", the_librarys, "leaves the work to the library", 0),
     ("alpha and beta swapped", swapped, "They are **swapped**", 0),
     (
         "takes the smallest message for the latency",
