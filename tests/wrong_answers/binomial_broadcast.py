@@ -91,6 +91,22 @@ def returns_it(comm, tensor, root):
     return mine
 
 
+def nobody_receives(comm, tensor, root):
+    me = (comm.rank - root) % comm.size
+    if me + 1 < comm.size:
+        comm.send(tensor, (comm.rank + 1) % comm.size)
+
+
+def from_itself(comm, tensor, root):
+    me, distance = (comm.rank - root) % comm.size, 1
+    while distance < comm.size:
+        if me < distance and me + distance < comm.size:
+            comm.send(tensor, (me + distance + root) % comm.size)
+        elif distance <= me < 2 * distance:
+            comm.recv(tensor, (me + root) % comm.size)
+        distance *= 2
+
+
 def into_a_copy(comm, tensor, root):
     tree(comm, tensor.clone(), (comm.rank - root) % comm.size, lambda me: (me + root) % comm.size)
 
@@ -117,6 +133,8 @@ WRONG = [
     ("too many steps: a chain", chain, "a **chain**", 4),
     ("small distances first", sends_before_it_has, "**nothing of the root's yet**", 0),
     ("receives into a copy", into_a_copy, "**no rank's `tensor` has changed**", 0),
+    ("nobody receives", nobody_receives, "**none is received**", 0),
+    ("receives from itself", from_itself, "**A rank waits for itself.**", 0),
     ("returns the vector instead", returns_it, "**returns** is not looked at", 0),
     ("stops after one message", only_the_first_half, "nobody ever sends to rank", 0),
     (

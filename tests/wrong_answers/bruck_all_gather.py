@@ -157,6 +157,19 @@ def room_for_all(comm, piece, output):
     put(comm, held, output, n)
 
 
+def both_up(comm, piece, output):
+    p, rank, n = comm.size, comm.rank, piece.numel()
+    held = torch.empty_like(output)
+    held[:n] = piece
+    have = 1
+    while have < p:
+        count = min(have, p - have)
+        incoming = held[have * n : (have + count) * n]
+        comm.sendrecv(held[: count * n], (rank + have) % p, incoming, (rank + have) % p)
+        have += count
+    put(comm, held, output, n)
+
+
 def only_its_own(comm, piece, output):
     n = piece.numel()
     output[comm.rank * n : (comm.rank + 1) * n] = piece
@@ -175,10 +188,11 @@ WRONG = [
     ("right but too many steps: a ring", ring, "send **all that you have**", 4),
     ("pairs by xor: only powers of two", hypercube, "works only for powers of two", 1),
     ("copies its own piece only", only_its_own, "your ranks send **no message** at all", 0),
-    ("off by one in the distance: 1, 2, 3", distances_1_2_3, "the next ones begin **4 away**", 0),
+    ("off by one in the distance: 1, 2, 3", distances_1_2_3, "what comes next is **4 away**", 0),
     ("⌊lg p⌋ steps", one_step_short, "**one step too few**", 1),
     ("the last step as long as the others", beyond_the_end, "**more pieces than it lacks**", 1),
     ("receives into a copy of the slice", into_a_copy_of_the_slice, "**nothing that any rank sent**", 0),
+    ("receives from the rank it sends to", both_up, "wants to receive **from the same rank**", 0),
     ("send-first deadlock", sends_first, "Every rank is sending and none is receiving", 0),
     ("right but all of the room travels", room_for_all, "room for **all p pieces**", 5),
 ]

@@ -87,6 +87,29 @@ def always_its_own_chunk(comm, tensor, root):
         comm.sendrecv(chunks[rank], (rank + 1) % p, chunks[(rank - step - 1) % p], (rank - 1) % p)
 
 
+def both_to_the_right(comm, tensor, root):
+    p, right = comm.size, (comm.rank + 1) % comm.size
+    chunks = list(tensor.tensor_split(p))
+    scatter(comm, chunks, root)
+    for step in range(p - 1):
+        comm.sendrecv(chunks[(comm.rank - step) % p], right, chunks[(comm.rank - step - 1) % p], right)
+
+
+def into_the_chunk_it_sends(comm, tensor, root):
+    p, rank = comm.size, comm.rank
+    chunks = list(tensor.tensor_split(p))
+    scatter(comm, chunks, root)
+    for step in range(p - 1):
+        chunk = chunks[(rank - step) % p]
+        comm.sendrecv(chunk, (rank + 1) % p, chunk, (rank - 1) % p)
+
+
+def one_step_too_many(comm, tensor, root):
+    chunks = list(tensor.tensor_split(comm.size))
+    scatter(comm, chunks, root)
+    gather(comm, chunks, steps=comm.size)
+
+
 def copies(comm, tensor, root):
     chunks = [chunk.clone() for chunk in tensor.tensor_split(comm.size)]
     scatter(comm, chunks, root)
@@ -112,6 +135,9 @@ WRONG = [
     ("right but too many bytes: a star", star, "a star: 3 vectors", 4),
     ("whole vectors round the ring", whole_round_the_ring, "sends rank 1 its **whole vector**", 4),
     ("sends its own chunk again and again", always_its_own_chunk, "receives it into **chunk", 0),
+    ("receives from the rank it sends to", both_to_the_right, "wants to receive **from the same rank**", 0),
+    ("receives into what it sends", into_the_chunk_it_sends, "**sends a tensor and receives into it**", 0),
+    ("one step too many", one_step_too_many, "With **1 rank** there is nobody to send to", 0),
     ("chunks that are copies", copies, "**no rank's `tensor` has changed**", 0),
     ("send-first deadlock above the eager limit", sends_first, "that was luck", 0),
 ]

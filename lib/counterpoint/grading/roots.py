@@ -66,7 +66,7 @@ def beyond_the_last(evidence: Evidence) -> Finding | None:
         if wait.call != "send" or len(wait.peers) != 1:
             continue
         me, other = (wait.rank - root) % p, (wait.peers[0] - root) % p
-        if other < me or other == 0:
+        if other < me:
             return Finding(
                 f"**There is no such rank.** With {evidence.case.on} and root {root}, rank {wait.rank} is number {me}, "
                 f"counted from the root, and there is no number {other + p}: `% comm.size` makes it number {other}, "

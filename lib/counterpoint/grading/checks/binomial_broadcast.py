@@ -1,7 +1,7 @@
 """binomial-broadcast: the root's vector on every rank in lg p steps, by a tree."""
 
 from counterpoint.grading.costs import few_messages, few_steps
-from counterpoint.grading.diagnoses.movers import left_as_it_was, never_filled
+from counterpoint.grading.diagnoses.movers import left_as_it_was, never_filled, nobody_to_send_to
 from counterpoint.grading.diagnoses.patterns import power_of_two
 from counterpoint.grading.exercise import Exercise, Part, cases
 from counterpoint.grading.roots import (
@@ -48,6 +48,8 @@ EXERCISE = Exercise(
         few_messages(lambda case: (case.ranks - 1) * case.count * case.itemsize),
         few_steps(lambda case: (case.ranks - 1).bit_length()),
     ),
-    diagnoses=(left_as_it_was, only_root_0, beyond_the_last, not_the_roots, never_filled(lambda p: 1)),
+    diagnoses=(
+        nobody_to_send_to, left_as_it_was, only_root_0, beyond_the_last, not_the_roots, never_filled(lambda p: 1),
+    ),
     remarks=(told_twice, like_a_star, like_a_chain),
 )  # fmt: skip

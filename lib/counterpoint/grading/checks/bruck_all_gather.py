@@ -7,7 +7,8 @@ import torch
 
 from counterpoint.grading.costs import few_bytes, few_steps
 from counterpoint.grading.diagnoses import Evidence, Finding
-from counterpoint.grading.diagnoses.movers import left_as_it_was, never_filled
+from counterpoint.grading.diagnoses.exchanges import other_peer
+from counterpoint.grading.diagnoses.movers import left_as_it_was, never_filled, nobody_to_send_to, one_tensor
 from counterpoint.grading.diagnoses.patterns import power_of_two
 from counterpoint.grading.exercise import Case, Exercise, Part, Want, cases, vector
 
@@ -84,9 +85,12 @@ def wrong_distance(evidence: Evidence) -> Finding | None:
             return None
         (distance,) = whose
         if distance not in (have, p - have):
+            has = (
+                "its own piece" if have == 1 else f"{have} pieces, its own and those of the ranks next to it"
+            )
             return Finding(
-                f"With {evidence.case.on}, before step {step + 1} a rank has {have} piece{'s' * (have > 1)}, its own "
-                f"and those of the ranks next to it, so the next ones begin **{have} away**; yours go "
+                f"With {evidence.case.on}, before step {step + 1} a rank has {has}, so what comes next is "
+                f"**{have} away**; yours go "
                 f"{min(distance, p - distance)} away. The distance doubles from step to step: it is as large as what a "
                 f"rank has."
             )
@@ -177,7 +181,8 @@ EXERCISE = Exercise(
         few_steps(lambda case: (case.ranks - 1).bit_length()),
     ),
     diagnoses=(
-        overrun, left_as_it_was, wrong_distance, turned, never_filled(lambda p: (p - 1).bit_length()),
+        nobody_to_send_to, one_tensor, other_peer, overrun, left_as_it_was, wrong_distance, turned,
+        never_filled(lambda p: (p - 1).bit_length()),
     ),
     remarks=(whole_output, too_much_at_the_end, like_a_ring),
 )  # fmt: skip

@@ -17,7 +17,7 @@ from counterpoint.grading.diagnoses.exchanges import (
     to_itself,
     too_long,
 )
-from counterpoint.grading.diagnoses.movers import left_as_it_was, never_filled
+from counterpoint.grading.diagnoses.movers import left_as_it_was, never_filled, nobody_to_send_to, one_tensor
 from counterpoint.grading.diagnoses.patterns import power_of_two
 from counterpoint.grading.exercise import Case, Exercise, Part, Want, cases, vector
 
@@ -119,7 +119,8 @@ EXERCISE = Exercise(
     wants=wants,
     targets=(few_bytes(most, "piece"), few_steps(lambda case: case.ranks - 1)),
     diagnoses=(
-        left_as_it_was, own_missing, other_peer, with_pieces(other_piece), with_pieces(other_place),
+        nobody_to_send_to, one_tensor, left_as_it_was, own_missing, other_peer,
+        with_pieces(other_piece), with_pieces(other_place),
         only_equal(equal), never_filled(lambda p: p - 1),
     ),
     remarks=(to_itself, too_long, same_order, idle_ranks),

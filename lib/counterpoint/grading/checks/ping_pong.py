@@ -101,6 +101,10 @@ def wants(case: Case, rank: int) -> list[Want]:
 
 def the_fit(evidence: Evidence) -> Finding | None:
     """Every wrong pair of numbers; the usual ones by their names."""
+    failure = evidence.shown.failure
+    if failure is not None and failure.kind == "raised":
+        at = f" at your line {failure.line} (`{failure.code}`)" if failure.line else ""
+        return Finding(f"Your function raised {failure.exception}{at}: {failure.message}")
     odd = next((d for d in evidence.here if d.kind == "value"), None)
     if odd is None:
         shown = evidence.shown.results[0] if evidence.shown.results else None

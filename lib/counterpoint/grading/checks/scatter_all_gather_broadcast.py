@@ -3,7 +3,14 @@
 from counterpoint.grading.chunks import sizes, want_chunks
 from counterpoint.grading.costs import few_bytes, few_steps
 from counterpoint.grading.diagnoses import Evidence, Finding
-from counterpoint.grading.diagnoses.movers import left_as_it_was, never_filled, put_elsewhere
+from counterpoint.grading.diagnoses.exchanges import other_peer
+from counterpoint.grading.diagnoses.movers import (
+    left_as_it_was,
+    never_filled,
+    nobody_to_send_to,
+    one_tensor,
+    put_elsewhere,
+)
 from counterpoint.grading.diagnoses.patterns import divides
 from counterpoint.grading.exercise import Case, Exercise, Part, Want, cases, vector
 from counterpoint.grading.roots import like_a_chain, not_the_roots, only_root_0, root_of, with_root
@@ -90,7 +97,8 @@ EXERCISE = Exercise(
     wants=wants,
     targets=(few_bytes(most_bytes), few_steps(lambda case: 2 * (case.ranks - 1))),
     diagnoses=(
-        left_as_it_was, scattered_only, only_root_0, not_the_roots, put_elsewhere, never_filled(lambda p: p - 1),
+        nobody_to_send_to, one_tensor, other_peer, left_as_it_was, scattered_only, only_root_0,
+        not_the_roots, put_elsewhere, never_filled(lambda p: p - 1),
     ),
     remarks=(whole_vectors, like_a_chain),
 )  # fmt: skip

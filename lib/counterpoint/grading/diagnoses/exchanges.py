@@ -6,6 +6,7 @@ import torch
 
 from counterpoint.grading.diagnoses.evidence import Evidence, Finding
 from counterpoint.grading.exercise import Case
+from counterpoint.trace import Trace
 
 Pieces = Callable[[Case, int], list[torch.Tensor]]
 """(case, rank) -> the rank's pieces for ranks 0, 1, …"""
@@ -23,23 +24,32 @@ def own_missing(evidence: Evidence) -> Finding | None:
 
 
 def other_peer(evidence: Evidence) -> Finding | None:
-    """Every rank waits for the one that it sends to, which in that step deals with another."""
-    failure = evidence.shown.failure
-    if failure is None or failure.kind != "deadlock" or len(failure.cycle) < 3:
+    """Ranks that all send and receive in one step, each from one that in that step sends to another."""
+    failure, trace = evidence.shown.failure, evidence.shown.trace
+    if failure is None or trace is None or failure.kind != "deadlock" or len(failure.cycle) < 2:
         return None
     by_rank = {wait.rank: wait for wait in failure.waits}
     chain = [by_rank[rank] for rank in failure.cycle if rank in by_rank]
-    if any(wait.call != "sendrecv" or len(set(wait.peers)) != 1 for wait in chain):
+    if any(wait.call != "sendrecv" for wait in chain):
         return None
-    first, second = chain[0], by_rank.get(chain[0].peers[0])
-    if second is None:
+    first, source = chain[0], chain[0].peers[0]
+    dest, theirs = _sends_to(trace, first.rank), _sends_to(trace, source)
+    if dest is None or theirs in (None, first.rank) or source not in by_rank:
         return None
+    whom = "**from the same rank**" if source == dest else f"from rank {source}"
     return Finding(
-        f"**Your ranks wait for each other.** With {evidence.case.on}, rank {first.rank} sends to rank {second.rank} "
-        f"and wants to receive **from the same rank** (your line {first.line}), but rank {second.rank} is dealing with "
-        f"rank {second.peers[0]} in that step, and so on round. If everyone sends s ranks up, what comes is from s "
-        f"ranks down."
+        f"**Your ranks wait for each other.** With {evidence.case.on}, rank {first.rank} sends to rank {dest} and "
+        f"wants to receive {whom} (your line {first.line}), but in that step rank {source} sends to rank {theirs}. "
+        f"What everyone sends s ranks up comes, for everyone, from s ranks **down**."
     )
+
+
+def _sends_to(trace: Trace, rank: int) -> int | None:
+    """Whom a rank was sending to when it stopped; None if it had received since, so that no receive is open."""
+    mine = [
+        trace[i] for i in range(len(trace)) if trace.rank[i] == rank and trace[i].kind in ("send", "recv")
+    ]
+    return mine[-1].peer if mine and mine[-1].kind == "send" else None
 
 
 def other_piece(evidence: Evidence, pieces: Pieces) -> Finding | None:

@@ -32,6 +32,11 @@ def deadlock(evidence: Evidence, failure: Failure) -> str:
         links = [*links[:2], "…", links[-1]]
     sentence = ", which ".join(links).replace(", which …", " …")
     sentence = _drop_ranks(sentence)
+    if len(chain) == 1:
+        return (
+            f"**A rank waits for itself.** {start}rank {chain[0].rank} {sentence}. Whom should it send to or receive "
+            f"from in that step?"
+        )
     return (
         f"**Your ranks wait for each other.** {start}rank {chain[0].rank} {sentence}. "
         f"{_reason({wait.call for wait in chain})}{_luck(evidence)}"

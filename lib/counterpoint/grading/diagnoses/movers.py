@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import torch
 
-from counterpoint.grading.diagnoses.contributions import counts_at
+from counterpoint.grading.diagnoses.contributions import counts_at, unreceived
 from counterpoint.grading.diagnoses.evidence import Difference, Evidence, Finding
 from counterpoint.grading.exercise import Want
 
@@ -20,6 +20,11 @@ def left_as_it_was(evidence: Evidence) -> Finding | None:
     where = evidence.here[0].want.where
     assert where is not None
     name = evidence.exercise.parameters[1 + where]
+    if len(unreceived(evidence)) == len(messages):
+        return Finding(
+            f"With {evidence.case.on}, {len(messages)} messages are sent, and **none is received**: for each `send` "
+            f"some rank calls `recv`."
+        )
     returned = ""
     if any(isinstance(result, torch.Tensor | list | tuple) for result in evidence.shown.results):
         returned = " What your function **returns** is not looked at."
@@ -30,6 +35,32 @@ def left_as_it_was(evidence: Evidence) -> Finding | None:
     return Finding(
         f"With {evidence.case.on}, **no rank's `{name}` has changed**, though {len(messages)} messages travelled: what "
         f"arrives is in other tensors (a `clone`, a new one). {cure[0].upper()}{cure[1:]}.{returned}"
+    )
+
+
+def nobody_to_send_to(evidence: Evidence) -> Finding | None:
+    """One rank that sends, or waits for a message."""
+    failure = evidence.shown.failure
+    if evidence.case.ranks > 1 or failure is None:
+        return None
+    line = next((wait.line for wait in failure.waits), failure.line)
+    if failure.kind == "raised" and "comm." not in failure.code:
+        return None
+    return Finding(
+        f"With **1 rank** there is nobody to send to or receive from, but yours does (your line {line}). Where p − 1 "
+        f"messages are needed, one rank needs none."
+    )
+
+
+def one_tensor(evidence: Evidence) -> Finding | None:
+    """One call that sends a tensor and receives into it."""
+    failure = evidence.shown.failure
+    if failure is None or "sends and fills the same tensor" not in failure.message:
+        return None
+    return Finding(
+        f"With {evidence.case.on}, rank {failure.rank} **sends a tensor and receives into it** in one call (your line "
+        f"{failure.line}: `{failure.code}`): what leaves may already be overwritten. What is received in a step "
+        f"belongs in another place than what is sent in it."
     )
 
 
@@ -45,6 +76,8 @@ def never_filled(needed: Callable[[int], int]) -> Callable[[Evidence], Finding |
         if untouched(evidence, difference):
             return Finding(f"{place} is **as it was at the start**: {_why(evidence, difference, needed(p))}")
         counts = counts_at(evidence, difference)
+        if not evidence.messages():
+            return Finding(f"{place} is not what it should be: your ranks send **no message** at all.")
         if counts is not None and not counts.any():
             return Finding(
                 f"{place} holds **nothing that any rank sent**. Was it received into a copy of the slice (`clone`, "
@@ -92,6 +125,10 @@ def _why(evidence: Evidence, difference: Difference, needed: int) -> str:
     rank, p = difference.rank, evidence.case.ranks
     if not evidence.messages():
         return "your ranks send **no message** at all."
+    lost = next((m for m in evidence.messages() if m.peer == rank and m.number in unreceived(evidence)), None)
+    if lost is not None:
+        at = f"in step {lost.step} (your line {lost.line})"
+        return f"rank {lost.rank} sends to it {at}, and that is **never received**."
     if all(message.peer != rank for message in evidence.messages()):
         return f"nobody ever sends to rank {rank}."
     (source,) = difference.want.holds or (rank,)
@@ -120,11 +157,12 @@ def put_elsewhere(evidence: Evidence) -> Finding | None:
         e, sent = arrived.get(message.number), trace[message.event]
         if e is None or sent.buffer != e.buffer or sent.buffer < 0 or sent.offset == e.offset:
             continue
+        first = next(m for m in evidence.messages() if m.peer == message.peer) is message
+        passes = "" if first else ": each rank passes on the one that it received in the step before"
         return Finding(
             f"With {evidence.case.on}, in step {message.step} rank {message.rank} sends "
             f"{_chunk(evidence, sent.offset)} (your line {message.line}), and rank {message.peer} receives it into "
-            f"**{_chunk(evidence, e.offset)}**. Both ends must mean the same chunk: each rank passes on the one "
-            f"that it received in the step before.",
+            f"**{_chunk(evidence, e.offset)}**. Both ends must mean the same chunk{passes}.",
             message.number,
         )
     return None

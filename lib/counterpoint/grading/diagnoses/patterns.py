@@ -60,5 +60,14 @@ def pattern(evidence: Evidence) -> str:
         hit = [a for a in right if not holds(a.case) and a.case.ranks > 1 and a.case.count]
         seen = [a for a in right if holds(a.case) and a.case.ranks > 1 and a.case.count]
         if not missed and not hit and (seen or holds is up_to_two):
-            return sentence
+            return sentence if _about_ranks(evidence) else sentence.removesuffix(QUESTION)
     return ""
+
+
+QUESTION = " Does every rank that you send to or receive from exist?"
+
+
+def _about_ranks(evidence: Evidence) -> bool:
+    """Whether the shown run ended on the ranks that it names, and not on sizes or values."""
+    failure = evidence.shown.failure
+    return failure is not None and failure.kind != "mismatch"
