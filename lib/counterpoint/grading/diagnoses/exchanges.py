@@ -65,7 +65,8 @@ def other_piece(evidence: Evidence, pieces: Pieces) -> Finding | None:
         whose = "for itself" if meant == source else f"for rank {meant}"
         return Finding(
             f"With {case.on}, rank {rank} got from rank {source} the piece that rank {source} has {whose}: send "
-            f"`outgoing[dest]`, **the piece of the rank you send to**."
+            f"`outgoing[dest]`, **the piece of the rank you send to**.",
+            _message(evidence, source, rank),
         )
     return None
 
@@ -78,9 +79,15 @@ def other_place(evidence: Evidence, pieces: Pieces) -> Finding | None:
         if source != place:
             return Finding(
                 f"With {case.on}, rank {rank} has in `incoming[{place}]` what came from rank {source}: receive into "
-                f"`incoming[source]`, **the place of the rank you receive from**."
+                f"`incoming[source]`, **the place of the rank you receive from**.",
+                _message(evidence, source, rank),
             )
     return None
+
+
+def _message(evidence: Evidence, source: int, dest: int) -> int:
+    """The number of the first message between two ranks, at which the picture stops; -1 for none."""
+    return next((m.number for m in evidence.messages() if (m.rank, m.peer) == (source, dest)), -1)
 
 
 def _filled(evidence: Evidence, pieces: Pieces) -> list[tuple[int, int, torch.Tensor]]:
