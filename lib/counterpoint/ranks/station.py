@@ -185,15 +185,12 @@ class Station:
     # What the postmen do.
 
     def _postman(self, peer: int) -> None:
-        room = self.wire.room()
         with torch.no_grad():
-            while True:
-                try:
-                    header, body = self.wire.packet(peer, room)
+            try:
+                for header, body in self.wire.packets(peer):
                     self._handle(peer, header, body)
-                except RuntimeError as error:
-                    self.broken(peer, error)
-                    return
+            except RuntimeError as error:
+                self.broken(peer, error)
 
     def _handle(self, peer: int, header: list[int], body: torch.Tensor) -> None:
         kind, count, number = header[0], header[9], header[6]
