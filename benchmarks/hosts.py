@@ -1,6 +1,6 @@
 """Measured against simulated: all-reduce on four hosts whose links were fitted from a ping-pong only.
 
-    python benchmarks/hosts.py [--quick] [--save] [--rate 400mbit]
+    python benchmarks/hosts.py [--quick] [--save] [--rate 100mbit]
 
 The hosts are network namespaces of this machine (namespaces.py): Linux and root. One launch under torchrun;
 in every round each ping-pong size and each algorithm and size has one turn; medians over the rounds. Then
@@ -50,17 +50,27 @@ def ping_pong(comm: Comm, x: torch.Tensor, count: int) -> None:
             comm.send(x, 0)
 
 
-def measured(comm: Comm, rounds: int) -> dict[str, list[float]]:
-    """Seconds of each turn: of one way of a ping-pong, or of one call, as the slowest rank saw it."""
-    turns: dict[str, list[float]] = {}
+def worked() -> tuple[float, float]:
+    """(what the machine's cores have done, what they could have done) since it started, in ticks."""
+    ticks = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return sum(ticks) - ticks[3] - ticks[4], sum(ticks)  # the fourth and fifth: idle, waiting for a disk
+
+
+Turns = dict[str, list[tuple[float, float, float]]]
+"""Of each turn: seconds of a call or of one way of a ping-pong, as the slowest rank saw them; `worked` meanwhile."""
+
+
+def measured(comm: Comm, rounds: int) -> Turns:
+    turns: Turns = {}
 
     def timed(name: str, share: int, run: Any, *given: Any) -> None:
         comm.barrier()
-        start = time.perf_counter()
+        before, start = worked(), time.perf_counter()
         run(comm, *given)
         mine = torch.tensor([time.perf_counter() - start], dtype=torch.float64)
         BY_MESSAGES["star"][0](comm, mine, "max")
-        turns.setdefault(name, []).append(mine.item() / share)
+        busy, could = (now - then for now, then in zip(worked(), before, strict=True))
+        turns.setdefault(name, []).append((mine.item() / share, busy, could))
 
     for _ in range(rounds + 1):
         for nbytes, count in PING_PONG.items():
@@ -77,27 +87,31 @@ def predicted(link: Link, algorithm: str, nbytes: int, count: int) -> float:
     return launch(calls, HOSTS, given, world="simulated", network=link).seconds / count
 
 
-def compare(turns: dict[str, list[float]]) -> tuple[Link, list[dict[str, Any]], list[dict[str, Any]]]:
+def compare(turns: Turns) -> tuple[Link, list[dict[str, Any]], list[dict[str, Any]]]:
     """(the fitted link, the ping-pong's rows, the all-reduces' rows)."""
-    median = {name: statistics.median(taken) for name, taken in turns.items()}
-    pings = [median[f"ping {nbytes}"] for nbytes in PING_PONG]
+    pings = [statistics.median(each[0] for each in turns[f"ping {nbytes}"]) for nbytes in PING_PONG]
     link = fit_link(list(PING_PONG), pings)
-    fitted = [row("ping-pong", n, t, link.seconds(n)) for n, t in zip(PING_PONG, pings, strict=True)]
+    fitted = [row("ping-pong", n, turns[f"ping {n}"], link.seconds(n)) for n in PING_PONG]
     rows = [
-        row(algorithm, nbytes, median[f"{algorithm} {nbytes}"], predicted(link, algorithm, nbytes, count))
+        row(algorithm, nbytes, turns[f"{algorithm} {nbytes}"], predicted(link, algorithm, nbytes, count))
         for nbytes, count in SIZES.items()
         for algorithm in ALGORITHMS
     ]
     return link, fitted, rows
 
 
-def row(what: str, nbytes: int, seconds: float, model: float) -> dict[str, Any]:
+def row(what: str, nbytes: int, turns: list[tuple[float, float, float]], model: float) -> dict[str, Any]:
+    seconds, busy, could = (
+        statistics.median(each[0] for each in turns),
+        *(sum(each[k] for each in turns) for k in (1, 2)),
+    )
     return {
         "what": what,
         "nbytes": nbytes,
         "measured_ms": round(seconds * 1e3, 4),
         "predicted_ms": round(model * 1e3, 4),
         "ratio": round(seconds / model, 3),
+        "cores_busy": round(busy / max(1, could), 3),
     }
 
 
@@ -105,6 +119,7 @@ def line(row: dict[str, Any]) -> str:
     return (
         f"{row['what']:10} {size(row['nbytes']):>8} {row['measured_ms']:>10.3f} {row['predicted_ms']:>10.3f}"
         f" {row['ratio']:>7.2f} {100 * (row['ratio'] - 1):>+6.0f} %"
+        f" {100 * row['cores_busy']:>6.0f} %"
     )
 
 
@@ -121,12 +136,12 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="few rounds, within 60 s")
     parser.add_argument("--save", action="store_true", help="write results/hosts-<machine>-<date>.json")
-    parser.add_argument("--rate", default="400mbit", help="of each host's link (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, help="(default: 15; quick: 5)")
+    parser.add_argument("--rate", default="100mbit", help="of each host's link (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, help="(default: 9; quick: 3)")
     parser.add_argument("--folder", type=Path, default=record.RESULTS, help="where --save writes")
     parser.add_argument("--as-rank", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(argv)
-    rounds = given.rounds or (5 if given.quick else 15)
+    rounds = given.rounds or (3 if given.quick else 9)
     if given.as_rank:
         return as_rank(rounds)
     if lack := lacking():
@@ -145,8 +160,10 @@ def main(argv: list[str] | None = None) -> None:
     print(
         f"# fitted: alpha {link.alpha * 1e6:.1f} us, beta {link.beta * 1e9:.3f} ns/byte ({8e-6 / link.beta:.0f} Mbit/s)"
     )
-    print(f"{'what':10} {'size':>8} {'measured':>10} {'predicted':>10} {'ratio':>7} {'error':>8}")
-    print(f"{'':19} {'(ms)':>10} {'(ms)':>10}")
+    print(
+        f"{'what':10} {'size':>8} {'measured':>10} {'predicted':>10} {'ratio':>7} {'error':>8} {'cores':>8}"
+    )
+    print(f"{'':19} {'(ms)':>10} {'(ms)':>10} {'':16} {'busy':>8}")
     print("\n".join(line(each) for each in (*fitted, *rows)))
     worst = max(rows, key=lambda each: abs(each["ratio"] - 1))
     print(f"# worst: {worst['what']} at {size(worst['nbytes'])}, {100 * (worst['ratio'] - 1):+.0f} %")

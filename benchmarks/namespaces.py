@@ -160,7 +160,7 @@ class Hosts:
         _do("ip -n", name, f"addr add {self.address(host)}/24 dev e0")
         _do("ip -n", name, "link set lo up")
         _do("ip -n", name, "link set e0 up")
-        _do("tc -n", name, f"qdisc add dev e0 root tbf rate {self.rate} burst 128kbit latency 400ms")
+        _do("tc -n", name, f"qdisc add dev e0 root tbf rate {self.rate} burst 16kbit latency 400ms")
         known = [f"{self.address(other)} host{other}" for other in range(self.count)]
         _files(name).mkdir(parents=True)
         (_files(name) / "hosts").write_text("\n".join(["127.0.0.1 localhost", *known, ""]))

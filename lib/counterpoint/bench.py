@@ -24,7 +24,17 @@ from counterpoint import collectives
 from counterpoint.operations import OPERATIONS, Case, case, filled
 from counterpoint.ranks import Comm, launch
 
-__all__ = ["HEADER", "OPERATIONS", "Row", "measure", "parse_dtype", "parse_sizes", "row", "summary"]
+__all__ = [
+    "HEADER",
+    "OPERATIONS",
+    "Row",
+    "measure",
+    "measure_on",
+    "parse_dtype",
+    "parse_sizes",
+    "row",
+    "summary",
+]
 
 WARM_UP = 5  # calls, as nccl-tests has it
 SPANS = 5  # of `iters` calls in all; their median is not moved by one interruption
@@ -106,31 +116,63 @@ def measure(
     timed = case(collective, ranks, nbytes, algorithm, dtype=dtype)
     if algorithm == "direct" and world == "threads":
         collectives.kernels.compile_for(dtype)  # before the clock starts, and not beside it
-    spans = [len(span) for span in torch.arange(iters).tensor_split(min(SPANS, iters))]
-
-    def worker(comm: Comm) -> tuple[int, list[tuple[float, float]]]:
-        whole = filled(timed.total, comm.rank, dtype).to(comm.device)
-        piece = filled(timed.other, comm.rank, dtype).to(comm.device)
-        timed.call(comm, whole, piece)
-        wrong = timed.wrong(comm.rank, whole, piece)
-        whole.zero_()  # its sums stay finite, however often
-        for _ in range(WARM_UP):
-            timed.call(comm, whole, piece)
-        times = []
-        for calls in spans:
-            _settle(comm)
-            comm.barrier()
-            start = time.perf_counter()
-            for _ in range(calls):
-                timed.call(comm, whole, piece)
-            _settle(comm)
-            times.append((start, time.perf_counter()))
-        return wrong, times
-
+    spans = _spans(iters)
     where: dict[str, Any] = {"device": "cuda"} if world == "cuda" else {"world": world}
-    results = launch(worker, ranks, trace=False, **where).results
+    results = launch(_turn, ranks, (timed, spans), trace=False, **where).results
     seconds = _slowest([times for _, times in results], spans)
     return row(timed, seconds, wrong=sum(wrong for wrong, _ in results))
+
+
+def measure_on(
+    comm: Comm,
+    collective: str,
+    nbytes: int,
+    *,
+    algorithm: str = "auto",
+    dtype: torch.dtype = torch.float32,
+    iters: int = 20,
+) -> Row:
+    """The same on ranks that are there already, such as those of `connect()`: every rank calls it and has the row.
+
+    The clocks of several hosts agree only to about half a round trip, so a span counts from each rank's own leaving
+    of the barrier, and the rank with the longest is taken. Raises ValueError as `measure` does.
+    """
+    if iters < 1:
+        raise ValueError(f"iters = {iters}; give at least 1 call to time")
+    timed, spans = case(collective, comm.size, nbytes, algorithm, dtype=dtype), _spans(iters)
+    wrong, times = _turn(comm, timed, spans)
+    means = torch.tensor(
+        [(end - start) / calls for calls, (start, end) in zip(spans, times, strict=True)], dtype=torch.float64
+    )
+    collectives.all_reduce(comm, means, op="max", algorithm="star")
+    found = collectives.all_reduce(comm, torch.tensor([wrong]), algorithm="star")
+    return row(timed, statistics.median(means.tolist()), wrong=int(found))
+
+
+def _spans(iters: int) -> list[int]:
+    """How many calls each span has."""
+    return [len(span) for span in torch.arange(iters).tensor_split(min(SPANS, iters))]
+
+
+def _turn(comm: Comm, timed: Case, spans: list[int]) -> tuple[int, list[tuple[float, float]]]:
+    """A rank's part: wrong elements of a first call, and (start, end) of each span of calls."""
+    whole = filled(timed.total, comm.rank, timed.dtype).to(comm.device)
+    piece = filled(timed.other, comm.rank, timed.dtype).to(comm.device)
+    timed.call(comm, whole, piece)
+    wrong = timed.wrong(comm.rank, whole, piece)
+    whole.zero_()  # its sums stay finite, however often
+    for _ in range(WARM_UP):
+        timed.call(comm, whole, piece)
+    times = []
+    for calls in spans:
+        _settle(comm)
+        comm.barrier()
+        start = time.perf_counter()
+        for _ in range(calls):
+            timed.call(comm, whole, piece)
+        _settle(comm)
+        times.append((start, time.perf_counter()))
+    return wrong, times
 
 
 def row(timed: Case, seconds: float, wrong: int | None) -> Row:

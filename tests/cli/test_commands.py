@@ -144,6 +144,9 @@ def test_bench_answers_a_mistake_with_a_sentence(arguments, said):
         (("--network", "nvlink-node"), "go together"),
         (("--world", "simulated", "--network", "abacus"), "no network 'abacus'"),
         (("--world", "moon"), "'moon' is not one of"),
+        (("--hosts", "--ranks", "4"), "torchrun says who the ranks are"),
+        (("--hosts", "--world", "threads"), "torchrun says who the ranks are"),
+        (("--hosts",), "start the program with torchrun"),
     ],
 )
 def test_bench_answers_a_world_that_does_not_fit_with_a_sentence(arguments, said):

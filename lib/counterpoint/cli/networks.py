@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,9 @@ import counterpoint
 from counterpoint.cli.work import plain_errors
 
 if TYPE_CHECKING:
+    from counterpoint.bench import Row
     from counterpoint.models import Link, Network
+    from counterpoint.ranks import Comm
 
 WORLDS = ("threads", "processes", "simulated", "cuda")
 """Where ranks can live: `launch`'s worlds, and "cuda" for threads with GPU tensors. Written out, so that --help
@@ -23,59 +27,101 @@ LISTED = "list"
 
 @click.command()
 @click.argument("collective")
-@click.option("--ranks", type=click.IntRange(1), default=4, show_default=True)
+@click.option("--ranks", type=click.IntRange(1), help="How many. [default: 4]")
 @click.option("--sizes", default="4KiB:64MiB", show_default=True, help="FROM:TO, doubling; or one.")
 @click.option("--algorithm", default="auto", show_default=True, help="auto chooses by size.")
 @click.option("--dtype", default="float32", show_default=True)
 @click.option("--iters", type=click.IntRange(1), default=20, show_default=True)
-@click.option(
-    "--world", type=click.Choice(WORLDS), default="threads", show_default=True, help="Where ranks live."
-)
+@click.option("--world", type=click.Choice(WORLDS), help="Where ranks live. [default: threads]")
 @click.option("--network", help="For simulated ranks: a preset's name; `list` says which there are.")
+@click.option(
+    "--hosts", is_flag=True, help="Ranks are the processes that torchrun started, on one host or many."
+)
 def bench(
-    collective: str,
-    ranks: int,
-    sizes: str,
-    algorithm: str,
-    dtype: str,
-    iters: int,
-    world: str,
-    network: str | None,
-) -> None:
-    """Time COLLECTIVE (all_reduce, …) and print nccl-tests' columns."""
+    collective: str, ranks: int | None, sizes: str, algorithm: str, dtype: str, iters: int, world: str | None,
+    network: str | None, hosts: bool,
+) -> None:  # fmt: skip
+    """Time COLLECTIVE (all_reduce, …) and print nccl-tests' columns.
+
+    On several hosts, on each: torchrun --nnodes N --node-rank K --master-addr HOST --master-port PORT
+    --no-python counterpoint bench COLLECTIVE --hosts
+    """
     from counterpoint import bench as table
-    from counterpoint.simulate import simulate as run
 
     if network == LISTED:
         _list()
         return
+    if hosts and not (ranks is None and world is None and network is None):
+        raise click.UsageError(
+            "--hosts goes without --ranks, --world and --network: torchrun says who the ranks are"
+        )
+    ranks, world = ranks or 4, world or "threads"
     if (network is None) == (world == "simulated"):
         raise click.UsageError(
             "--world simulated and --network NAME go together: wall-clock worlds have no network"
         )
+    rows = []
+    with plain_errors(), _connected(hosts) as comm:
+        measure, where = _measured(table, collective, comm, ranks, world, network)
+        say = click.echo if comm is None or comm.rank == 0 else _nothing
+        say(f"# counterpoint {counterpoint.__version__} {collective} ({algorithm}), {where}")
+        say(table.HEADER)
+        kind = table.parse_dtype(dtype)
+        for nbytes in table.parse_sizes(sizes):
+            rows.append(measure(nbytes, algorithm, kind, iters))
+            say(rows[-1])
+        for line in table.summary(rows):
+            say(line)
+    sys.exit(any(row.wrong for row in rows))
+
+
+@contextmanager
+def _connected(hosts: bool) -> "Iterator[Comm | None]":
+    """With --hosts: this process's Comm of all that torchrun started, and an orderly parting."""
+    if not hosts:
+        yield None
+        return
+    from counterpoint.ranks import connect, disconnect
+
+    comm = connect()
+    yield comm
+    disconnect(comm)
+
+
+def _nothing(_: object) -> None:
+    """What ranks other than 0 print."""
+
+
+def _measured(
+    table: Any, collective: str, comm: "Comm | None", ranks: int, world: str, network: str | None
+) -> "tuple[Callable[[int, str, Any, int], Row], str]":
+    """(the row for a size, algorithm, dtype and number of calls; where the ranks are)."""
+    from counterpoint.simulate import simulate as run
+
+    if comm is not None:
+
+        def connected(nbytes: int, algorithm: str, kind: Any, iters: int) -> "Row":
+            return table.measure_on(comm, collective, nbytes, algorithm=algorithm, dtype=kind, iters=iters)
+
+        return connected, f"{comm.size} processes of torchrun over gloo"
+    if network is not None:
+
+        def simulated(nbytes: int, algorithm: str, kind: Any, iters: int) -> "Row":
+            return run(collective, ranks, network, nbytes, algorithm=algorithm, dtype=kind).row
+
+        return simulated, f"{ranks} simulated ranks on {network}, virtual time"
+
+    def timed(nbytes: int, algorithm: str, kind: Any, iters: int) -> "Row":
+        return table.measure(
+            collective, ranks, nbytes, algorithm=algorithm, dtype=kind, iters=iters, world=world
+        )
+
     where = {
         "threads": f"{ranks} ranks as threads on {os.cpu_count()} cores",
         "processes": f"{ranks} ranks as processes over gloo on {os.cpu_count()} cores",
-        "simulated": f"{ranks} simulated ranks on {network}, virtual time",
         "cuda": f"{ranks} ranks as threads on CUDA",
-    }[world]
-    rows = []
-    with plain_errors():
-        click.echo(f"# counterpoint {counterpoint.__version__} {collective} ({algorithm}), {where}")
-        click.echo(table.HEADER)
-        kind = table.parse_dtype(dtype)
-        for nbytes in table.parse_sizes(sizes):
-            if network is not None:
-                row = run(collective, ranks, network, nbytes, algorithm=algorithm, dtype=kind).row
-            else:
-                row = table.measure(
-                    collective, ranks, nbytes, algorithm=algorithm, dtype=kind, iters=iters, world=world
-                )
-            rows.append(row)
-            click.echo(row)
-    for line in table.summary(rows):
-        click.echo(line)
-    sys.exit(any(row.wrong for row in rows))
+    }
+    return timed, where[world]
 
 
 @click.command()
