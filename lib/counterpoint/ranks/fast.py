@@ -17,7 +17,7 @@ from counterpoint.ranks.errors import MismatchError
 from counterpoint.ranks.ops import check_op
 from counterpoint.ranks.routes import Channel
 from counterpoint.ranks.simulated_port import SimulatedPort
-from counterpoint.trace.packed import RECEIVED, pack_event
+from counterpoint.trace.packed import RECEIVED, pack_event, pack_events
 
 MOST_SIZES = 100_000
 """Phantom tensors whose size is remembered; beyond that, all are measured anew."""
@@ -37,16 +37,13 @@ class SimulatedComm(Comm):
         self._recorder = port.recorder
         self._events = None if port.recorder is None else port.recorder.packed
         self._sites = port.world.sites
+        self._last: tuple[Any, int, str, str, int] = None, 0, "", "", 0
+        """Where the last call came from, and its site: mostly the next one's too."""
         self._out: dict[Any, Channel] = {}
         self._in: dict[Any, Channel] = {}
 
     def sendrecv(
-        self,
-        outgoing: torch.Tensor,
-        dest: int,
-        incoming: torch.Tensor,
-        source: int,
-        tag: int = 0,
+        self, outgoing: torch.Tensor, dest: int, incoming: torch.Tensor, source: int, tag: int = 0
     ) -> torch.Tensor:
         return self.sendrecv_reduce(outgoing, dest, incoming, source, "", tag)
 
@@ -86,31 +83,31 @@ class SimulatedComm(Comm):
             port.sent = count = port.sent + 1
             step = 1 + (clock.last_send if clock.last_send > clock.last_receive else clock.last_receive)
             clock.last_send = step
-            events += pack_event(site, piece, out.number, step, count, start, start, done)
         out.sent.append((start, outgoing, n, piece, step, count))
         if out.reader is not None:
             self._port.world.wake(out.reader, start)
             out.reader = None
 
         sent = into.sent
-        if not sent:
-            self._await(into, source, op)
-        message = sent.popleft()
-        try:
-            start, carried, n, piece, theirs, count = message
-        except TypeError:
-            sent.appendleft(message)
-            self._general_receive(accumulator, source, op, tag)
-            clock.now = max(clock.now, done)
-            return accumulator
+        packed = not sent or type(sent[0]) is not tuple
+        if packed:  # the run may end while this rank waits
+            if events is not None:
+                events += pack_event(site, piece, out.number, step, count, start, start, done)
+            if not sent:
+                self._await(into, source, op)
+            if type(sent[0]) is not tuple:
+                self._general_receive(accumulator, source, op, tag)
+                clock.now = max(clock.now, done)
+                return accumulator
+        ready, carried, n, taken, theirs, number = sent.popleft()
         if carried is not accumulator:
-            piece = self._fit(carried, accumulator, source, tag)
-        if clock.in_free > start:
-            start = clock.in_free
-        end = start + into.delay + n * into.beta_slowest
+            taken = self._fit(carried, accumulator, source, tag)
+        if clock.in_free > ready:
+            ready = clock.in_free
+        end = ready + into.delay + n * into.beta_slowest
         if now > end:
             end = now
-        free = start + into.hold + n * into.beta_in
+        free = ready + into.hold + n * into.beta_in
         if op:
             if op != "sum":
                 check_op(op, accumulator.dtype)
@@ -119,9 +116,15 @@ class SimulatedComm(Comm):
             free += reduction
         clock.in_free = free
         if events is not None:
-            step = clock.last_receive + 1
-            clock.last_receive = step = step if step > theirs else theirs
-            events += pack_event(site + RECEIVED, piece, into.number, step, count, now, start, end)
+            last = clock.last_receive + 1
+            clock.last_receive = last = last if last > theirs else theirs
+            if packed:
+                events += pack_event(site + RECEIVED, taken, into.number, last, number, now, ready, end)
+            else:
+                events += pack_events(
+                    site, piece, out.number, step, count, start, start, done,
+                    site + RECEIVED, taken, into.number, last, number, now, ready, end,
+                )  # fmt: skip
         clock.now = end if end > done else done
         return accumulator
 
@@ -278,14 +281,16 @@ class SimulatedComm(Comm):
         while code.co_filename == __file__:
             frame = frame.f_back  # type: ignore[assignment]
             code = frame.f_code
-        key = id(code), frame.f_lasti, self._port.phase, op
-        try:
-            return self._sites[key]
-        except KeyError:
-            assert self._recorder is not None
-            site = self._recorder.site(op, self._port.phase, (code, ~frame.f_lasti))
-            self._sites[key] = site
-            return site
+        at, phase = frame.f_lasti, self._port.phase
+        last_code, last_at, last_phase, last_op, site = self._last
+        if code is not last_code or at != last_at or phase is not last_phase or op != last_op:
+            key = id(code), at, phase, op
+            if key not in self._sites:
+                assert self._recorder is not None
+                self._sites[key] = self._recorder.site(op, phase, (code, ~at))
+            site = self._sites[key]
+            self._last = code, at, phase, op, site
+        return site
 
     def _piece(self, tensor: torch.Tensor, nbytes: int) -> int:
         """The number of this tensor, for the trace."""
