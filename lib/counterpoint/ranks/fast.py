@@ -89,17 +89,21 @@ class SimulatedComm(Comm):
             out.reader = None
 
         sent = into.sent
-        packed = not sent or type(sent[0]) is not tuple
-        if packed:  # the run may end while this rank waits
-            if events is not None:
+        waited = not sent
+        if waited:
+            if events is not None:  # now: the run may end while this rank waits
                 events += pack_event(site, piece, out.number, step, count, start, start, done)
-            if not sent:
-                self._await(into, source, op)
-            if type(sent[0]) is not tuple:
-                self._general_receive(accumulator, source, op, tag)
-                clock.now = max(clock.now, done)
-                return accumulator
-        ready, carried, n, taken, theirs, number = sent.popleft()
+            self._await(into, source, op)
+        message = sent.popleft()
+        try:
+            ready, carried, n, taken, theirs, number = message
+        except TypeError:
+            sent.appendleft(message)
+            if events is not None and not waited:
+                events += pack_event(site, piece, out.number, step, count, start, start, done)
+            self._general_receive(accumulator, source, op, tag)
+            clock.now = max(clock.now, done)
+            return accumulator
         if carried is not accumulator:
             taken = self._fit(carried, accumulator, source, tag)
         if clock.in_free > ready:
@@ -118,7 +122,7 @@ class SimulatedComm(Comm):
         if events is not None:
             last = clock.last_receive + 1
             clock.last_receive = last = last if last > theirs else theirs
-            if packed:
+            if waited:
                 events += pack_event(site + RECEIVED, taken, into.number, last, number, now, ready, end)
             else:
                 events += pack_events(
@@ -246,8 +250,7 @@ class SimulatedComm(Comm):
         return True
 
     def _forget(self, tensor: torch.Tensor, sized: torch.Tensor) -> None:
-        """What was remembered by this identity was of another tensor, which is gone."""
-        if sized is not tensor:
+        if sized is not tensor:  # what was remembered by this identity was of another, which is gone
             del self._sizes[id(tensor)]
 
     def _await(self, channel: Channel, source: int, op: str) -> None:

@@ -77,20 +77,23 @@ class PackedRecorder(Recorder):
             return rows
         tables = self._site_table(words), self._channel_table(words), self._piece_table()
         events = np.frombuffer(self.packed, EVENT)
-        ranks = _ranks(events, tables[1])
-        small = ranks.astype(np.uint16) if len(self.rows) <= 1 << 16 else ranks
-        order = np.argsort(small, kind="stable")  # of 16 bits in time proportional to their number
-        waits = np.count_nonzero(events["start"] > events["before"])
+        ranks = _room(len(events), np.uint16 if len(self.rows) <= 1 << 16 else np.int32)
+        waits = 0
+        for first in range(0, len(events), BLOCK):
+            block = events[first : first + BLOCK]
+            ranks[first : first + BLOCK] = _ranks(block, tables[1])
+            waits += int(np.count_nonzero(block["start"] > block["before"]))
+        order = np.argsort(ranks, kind="stable")  # of 16 bits in time proportional to their number
         columns = {name: _room(len(events) + waits, dtype) for name, dtype in COLUMNS.items()}
         filled = 0
         for first in range(0, len(order), BLOCK):
-            block = _unpacked(events.take(order[first : first + BLOCK]), *tables)
-            begin, filled = filled, filled + len(block["rank"])
-            for name, values in block.items():
+            found = _unpacked(events.take(order[first : first + BLOCK]), *tables)
+            begin, filled = filled, filled + len(found["rank"])
+            for name, values in found.items():
                 columns[name][begin:filled] = values
         if len(rows["rank"]):
             columns = self._merged(columns, rows, ranks.take(order).astype(np.int64), order)
-        del events
+        del events, block
         self.packed.clear()
         return columns
 
