@@ -11,7 +11,7 @@ import torch
 
 from counterpoint.collectives import all_reduce, broadcast, direct, kernels, two_shot
 from counterpoint.models import Link
-from counterpoint.ranks import DeadlockError, LaunchTimeout, MismatchError, RankFailed, launch
+from counterpoint.ranks import DeadlockError, LaunchTimeout, MismatchError, RankFailed, cpu, handoff, launch
 
 FLOATS = [torch.float32, torch.float64]
 INTEGERS = [torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8]
@@ -268,6 +268,15 @@ def test_a_rank_that_never_comes_is_named(compiled):
     with pytest.raises(DeadlockError, match="rank 1 has returned") as caught:
         launch(worker, 4, (torch.ones(8),), timeout=30)
     assert {w.call for w in caught.value.waits} == {"all_reduce"}
+
+
+@pytest.mark.parametrize("cores", [2, 8])
+def test_a_rank_leaves_soon_although_the_one_before_it_does_not_come_again(compiled, cores):
+    """The courtesy of leaving in turn has an end: rank 1 returns a moment later, rank 0 at once."""
+    words = handoff.new_words(cores)
+    for rank in (0, 1, 2):
+        cpu.leave_in_turn(words, rank, cores, 3)
+    assert not words.any(), "nobody's place has changed"
 
 
 def test_a_rank_that_waits_for_those_who_wait_for_it_is_a_deadlock(compiled):

@@ -20,7 +20,7 @@ from counterpoint.collectives.stages import (
     EXIT_WAKE,
     WORK,
 )
-from counterpoint.ranks.cpu import arrive, part_of, wait
+from counterpoint.ranks.cpu import arrive, leave_in_turn, part_of, wait
 from counterpoint.ranks.handoff import ADDRESS, CODE, ELEMENTS, LINE, SLOTS, STEPS
 
 
@@ -56,6 +56,7 @@ def _stages(
             return EXIT_WAKE
         if not wait(words, rank, size, number + 1):
             return EXIT_LATE
+        leave_in_turn(words, rank, size, number + 2)
     return DONE
 
 
