@@ -59,7 +59,7 @@ def _events(trace: Trace, name: str) -> Iterator[dict]:
     yield {"ph": "M", "pid": 0, "tid": 0, "name": "process_name", "args": {"name": name}}
     for rank in range(trace.ranks):
         track: dict[str, Any] = {"ph": "M", "pid": 0, "tid": rank}
-        yield track | {"name": "thread_name", "args": {"name": f"rank {rank}"}}
+        yield track | {"name": "thread_name", "args": {"name": f"{trace.actor} {rank}"}}
         yield track | {"name": "thread_sort_index", "args": {"sort_index": rank}}
     words = trace.words
     for first in range(0, len(trace), BLOCK):
@@ -104,6 +104,8 @@ def _events(trace: Trace, name: str) -> Iterator[dict]:
 def _title(kind: str, peer: int, op: str) -> str:
     if kind in ("send", "put"):
         return f"{kind} to {peer}"
+    if kind == "take":
+        return "take" if peer < 0 else f"take from {peer}"
     if kind in ("recv", "reduce", "get"):
         return f"{kind} from {peer}"
     return f"{kind} {op}".strip()

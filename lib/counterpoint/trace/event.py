@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 UNKNOWN = -1
 """Stands in an integer field for what is not known or does not apply."""
 
-KINDS = ("send", "recv", "reduce", "copy", "get", "put", "fence", "wait", "compute")
+KINDS = ("send", "recv", "reduce", "copy", "get", "put", "fence", "wait", "compute", "take")
 """send: a message left. recv: one was stored. reduce: one was received into an accumulator.
 copy: a local move. get, put, fence: one-sided access to a window and its only synchronisation.
-wait: the rank could not go on. compute: it worked, or spent virtual time."""
+wait: the rank could not go on. compute: it worked, or spent virtual time.
+take: a worker got tasks, from `peer` or from a shared counter."""
 
 
 def message_number(sender: Any, count: Any) -> Any:

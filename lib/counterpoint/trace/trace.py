@@ -35,7 +35,8 @@ class Trace:
     `trace.rank`, `trace.nbytes`, … are the columns; `trace[i]` and iteration give `Event`s;
     `trace.where(rank=2, kind="send")` is a smaller `Trace`. Rows are in rank order and, within a
     rank, program order. `ranks` is how many ranks ran; `clock` says whether times are "wall" or
-    "virtual" seconds; `sources` maps each file that appears in `line` to its lines of text.
+    "virtual" seconds; `sources` maps each file that appears in `line` to its lines of text; `actor` says what
+    `rank` numbers: "rank", or "worker" in the trace of a shared loop.
     """
 
     def __init__(
@@ -46,9 +47,11 @@ class Trace:
         ranks: int,
         clock: str = "wall",
         sources: dict[str, list[str]] | None = None,
+        actor: str = "rank",
     ) -> None:
         self.columns, self.words = columns, words
         self.ranks, self.clock, self.sources = ranks, clock, sources or {}
+        self.actor = actor
 
     def __getattr__(self, name: str) -> np.ndarray:
         if name in COLUMNS:
@@ -83,7 +86,9 @@ class Trace:
     def select(self, rows: np.ndarray) -> "Trace":
         """The events at `rows` (indices, or one boolean for each event)."""
         columns = {name: values[rows] for name, values in self.columns.items()}
-        return Trace(columns, self.words, ranks=self.ranks, clock=self.clock, sources=self.sources)
+        return Trace(
+            columns, self.words, ranks=self.ranks, clock=self.clock, sources=self.sources, actor=self.actor
+        )
 
     def where(self, **wanted: object) -> "Trace":
         """The events whose columns have the wanted value, or one of several (a tuple or list).
