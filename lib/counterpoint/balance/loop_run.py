@@ -135,7 +135,27 @@ class LoopRun:
             "clock": self.trace.clock,
             "tasks": [list(row) for row in zip(*(column.tolist() for column in tasks), strict=True)],
             "takes": [list(row) for row in zip(*(column.tolist() for column in takes), strict=True)],
-            "makespan": self.makespan,
+            "measures": self.measures(),
+        }
+
+    def measures(self) -> dict[str, Any]:
+        """Every measure by its name, as plain numbers; busy and finish are lists, one number a worker."""
+        single = (
+            "makespan",
+            "work",
+            "ideal",
+            "lower_bound",
+            "speedup",
+            "efficiency",
+            "imbalance",
+            "overhead",
+            "waiting",
+        )
+        return {name: getattr(self, name) for name in single} | {
+            "busy": self.busy.tolist(),
+            "finish": self.finish.tolist(),
+            "takes": len(self.takes),
+            "steals": len(self.steals),
         }
 
     def __str__(self) -> str:

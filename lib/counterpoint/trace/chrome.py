@@ -102,7 +102,7 @@ def _events(trace: Trace, name: str) -> Iterator[dict]:
 
 
 def _title(kind: str, peer: int, op: str) -> str:
-    if kind in ("send", "put"):
+    if kind in ("send", "put") and peer >= 0:
         return f"{kind} to {peer}"
     if kind == "take":
         return "take" if peer < 0 else f"take from {peer}"
