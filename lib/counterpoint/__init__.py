@@ -25,6 +25,7 @@ _FACE = {
     "Link": "counterpoint.models",
     "play": "counterpoint.face",
     "explore_costs": "counterpoint.face",
+    "explore_balance": "counterpoint.balance_lab",
     "check": "counterpoint.grading",
     "hint": "counterpoint.grading",
     "solution": "counterpoint.grading",

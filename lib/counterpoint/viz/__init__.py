@@ -2,9 +2,19 @@
 
 from counterpoint.viz.charts import curves
 from counterpoint.viz.costs import CostExplorer
+from counterpoint.viz.lab import LoadBalanceLab
 from counterpoint.viz.matrix import byte_matrix
 from counterpoint.viz.player import Player, film
 from counterpoint.viz.source import show_source
 from counterpoint.viz.themed import Themed
 
-__all__ = ["CostExplorer", "Player", "Themed", "byte_matrix", "curves", "film", "show_source"]
+__all__ = [
+    "CostExplorer",
+    "LoadBalanceLab",
+    "Player",
+    "Themed",
+    "byte_matrix",
+    "curves",
+    "film",
+    "show_source",
+]
