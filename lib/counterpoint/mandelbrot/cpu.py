@@ -16,7 +16,7 @@ LANES = 128
 """Pixels side by side: 16 vectors of eight doubles. Loops over lanes have no branch, so LLVM makes vectors of them; one
 vector's products are computed while another's are waited for."""
 
-DEPARTURES = 24
+DEPARTURES = 32
 """Lanes that may stand idle before new pixels are put into them: looking for them costs about as much as a block."""
 
 CHECKED, BLIND = 4, 8
@@ -116,13 +116,13 @@ def _scalar(xs: Any, ys: Any, iterations: int, counts: Any) -> None:
 def _masked(lanes: Any, inside: Any, count: Any) -> int:
     """CHECKED iterations of every lane; one that has escaped goes on, but is not counted any more."""
     cx, cy, zx, zy = lanes[0], lanes[1], lanes[2], lanes[3]
-    four = lanes.dtype.type(4)
+    four, whole = lanes.dtype.type(4), inside.dtype.type
     for j in range(LANES):
         x, y, a, b, mask, k = zx[j], zy[j], cx[j], cy[j], inside[j], count[j]
         for _ in range(CHECKED):
             x2, y2 = x * x, y * y
-            mask = mask if x2 + y2 <= four else 0
-            k += mask
+            mask = mask if x2 + y2 <= four else whole(0)
+            k = whole(k + mask)  # Numba widens every sum of integers; so it stays as wide as the floats
             y = (x + x) * y + b
             x = x2 - y2 + a
         zx[j], zy[j], inside[j], count[j] = x, y, mask, k
@@ -132,7 +132,7 @@ def _masked(lanes: Any, inside: Any, count: Any) -> int:
 def _blind(lanes: Any, inside: Any, count: Any) -> int:
     """BLIND iterations without a look; the few lanes that come out escaped are run again, one by one, to count them."""
     cx, cy, zx, zy, new_x, new_y = lanes[0], lanes[1], lanes[2], lanes[3], lanes[4], lanes[5]
-    zero, four = lanes.dtype.type(0), lanes.dtype.type(4)
+    zero, four, whole = lanes.dtype.type(0), lanes.dtype.type(4), inside.dtype.type
     for j in range(LANES):
         x, y, a, b = zx[j], zy[j], cx[j], cy[j]
         for _ in range(BLIND):
@@ -144,9 +144,9 @@ def _blind(lanes: Any, inside: Any, count: Any) -> int:
         LANES
     ):  # on its own: with more arrays in one loop, LLVM gives up proving that they do not overlap
         x, y = new_x[j], new_y[j]
-        mask = inside[j] if x * x + y * y <= four else 0  # false for infinity and nan too
-        count[j] += BLIND * mask
-        inside[j] = inside[j] + 2 * mask  # 3: inside, 1: has just escaped, 0: had before
+        mask = inside[j] if x * x + y * y <= four else whole(0)  # false for infinity and nan too
+        count[j] = whole(count[j] + whole(BLIND) * mask)
+        inside[j] = whole(inside[j] + mask + mask)  # 3: inside, 1: has just escaped, 0: had before
     for j in range(LANES):
         if inside[j] == 1:
             x, y = zx[j], zy[j]

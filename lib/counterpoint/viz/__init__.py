@@ -3,6 +3,7 @@
 from counterpoint.viz.charts import curves
 from counterpoint.viz.costs import CostExplorer
 from counterpoint.viz.lab import LoadBalanceLab
+from counterpoint.viz.lanes import image, worker_lanes
 from counterpoint.viz.matrix import byte_matrix
 from counterpoint.viz.player import Player, film
 from counterpoint.viz.source import show_source
@@ -16,5 +17,7 @@ __all__ = [
     "byte_matrix",
     "curves",
     "film",
+    "image",
     "show_source",
+    "worker_lanes",
 ]
