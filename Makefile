@@ -12,7 +12,7 @@ WANTED := $(shell cat pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
 # Tools that tools call by bare name (nbgrader calls alembic) are those of the environment.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: lab test check gpu bench exercises browser install install-test constraints help
+.PHONY: lab test check gpu kernels bench exercises browser install install-test constraints help
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -31,6 +31,9 @@ check: install-test ## style and types
 
 gpu: install-test ## the tests that need a CUDA device
 	$(BIN)/python -m pytest $(TESTS) -m gpu --durations 10
+
+kernels: install-test ## registers, spills and shared memory of each GPU kernel, without a GPU (ARGS=--save)
+	$(BIN)/python tests/kernels/ahead.py $(ARGS)
 
 bench: install ## ours beside its peers, quickly (BENCH=all_reduce ARGS=--save)
 	@set -e; for script in $(or $(BENCH:%=benchmarks/%.py),$(shell grep -l -e "--quick" benchmarks/*.py)); do \

@@ -1,5 +1,7 @@
 """Right answers that are written otherwise than the solution earn every point too."""
 
+import math
+
 import pytest
 import torch
 
@@ -109,10 +111,49 @@ def send_then_receive(comm, mine, theirs):
     comm.recv(theirs, (comm.rank - 1) % comm.size)
 
 
+def part_by_adding_up(worker, workers, tasks):
+    lengths = [tasks // workers + (w < tasks % workers) for w in range(workers)]
+    return sum(lengths[:worker]), lengths[worker]
+
+
+def part_as_a_tensor(worker, workers, tasks):
+    mine = torch.arange(tasks).tensor_split(workers)[worker]
+    return torch.tensor([mine[0] if len(mine) else 0, len(mine)])
+
+
+def tasks_by_asking_each(worker, workers, tasks, chunk):
+    return [task for task in range(tasks) if task // chunk % workers == worker]
+
+
+def tasks_as_a_tensor(worker, workers, tasks, chunk):
+    return torch.cat([torch.arange(0), *torch.arange(tasks).split(chunk)[worker::workers]])
+
+
+def chunks_recursively(workers, tasks, smallest):
+    if tasks == 0:
+        return []
+    size = min(tasks, max(smallest, math.ceil(tasks / workers)))
+    return [size, *chunks_recursively(workers, tasks - size, smallest)]
+
+
+def chunks_as_floats(workers, tasks, smallest):
+    left, sizes = float(tasks), ()
+    while left:
+        sizes += (min(left, max(smallest, (left + workers - 1) // workers)),)
+        left = tasks - sum(sizes)
+    return sizes
+
+
 @pytest.mark.parametrize(
     ("name", "answer"),
     [
         ("hello-neighbour", send_then_receive),
+        ("split-evenly", part_by_adding_up),
+        ("split-evenly", part_as_a_tensor),
+        ("deal-the-tasks", tasks_by_asking_each),
+        ("deal-the-tasks", tasks_as_a_tensor),
+        ("guided-chunks", chunks_recursively),
+        ("guided-chunks", chunks_as_floats),
         ("star-all-reduce", star_with_irecv),
         ("binomial-reduce", reduce_top_down),
         ("binomial-reduce", reduce_recursively),

@@ -10,6 +10,9 @@ from counterpoint.grading.exercise import Exercise
 
 ORDER = (
     "hello-neighbour",
+    "split-evenly",
+    "deal-the-tasks",
+    "guided-chunks",
     "ping-pong",
     "binomial-broadcast",
     "scatter-all-gather-broadcast",

@@ -1,16 +1,16 @@
 """Escape counts by Triton: a program a tile, or a few programs that take tiles from a queue.
 
-All pixels of a tile iterate together until the last of them has escaped, so a tile costs what its slowest pixel costs,
-and tiles differ by a factor of `iterations`. `tile` leaves it to the device when each of its programs runs;
-`persistent` starts as many as run at once, and each takes the next tile when it is done with one: dynamic scheduling.
-Both write down which program did which tile, and, on NVIDIA's devices, on which multiprocessor and when.
-Source of the queue: T. Aila and S. Laine, High-Performance Graphics 2009, section 4 (persistent threads).
+All pixels of a tile iterate together until the last of them has escaped, so a tile costs what its slowest
+pixel costs, and tiles differ by a factor of `iterations`. `tile` leaves it to the device when each of its
+programs runs; `persistent` starts as many as run at once, and each takes the next tile when it is done with
+one: dynamic scheduling. Both note which program did which tile; on NVIDIA's devices, also where and when.
+Source of the queue: T. Aila and S. Laine, High-Performance Graphics 2009 ("persistent threads").
 """
 
 import contextlib
 import itertools
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,8 @@ BLOCKS = (16, 32, 64)
 """Sides of a tile that there are."""
 
 LOOK = 8
-"""Iterations between two looks at whether anything is left: a look makes the warps of a program wait for one another.
-What escapes meanwhile is masked, so that counts do not depend on it."""
+"""Iterations between two looks at whether anything is left: at a look, the warps of a program wait for one
+another. What escapes meanwhile is masked, so that counts do not depend on it."""
 
 PIXELS = 8
 """Pixels a thread: their operations do not depend on one another, and hide each other's latency."""
@@ -33,13 +33,15 @@ _one_at_a_time = threading.Lock()  # the interpreter keeps the running program's
 
 # -- the kernels -----------------------------------------------------------------------------------------
 
-# Nothing is compiled for what an argument happens to be (1, or a multiple of 16): the arithmetic between loading and
-# storing is nearly all of the time, and so what LAUNCHES lists is all that is ever compiled.
+# Nothing is compiled for what an argument happens to be (1, or a multiple of 16): that would save little, and
+# so what LAUNCHES lists is all that is ever compiled.
 ARGUMENTS = ("xs", "ys", "counts", "rows", "columns", "iterations", "queue", "owner", "sm", "start", "end")
 
 
 @triton.jit
-def _iterate(cx: Any, cy: Any, zx: Any, zy: Any, inside: Any, count: Any) -> Any:
+def _iterate(
+    cx: tl.tensor, cy: tl.tensor, zx: tl.tensor, zy: tl.tensor, inside: tl.tensor, count: tl.tensor
+) -> Any:  # fmt: skip
     """One iteration of every pixel. Those outside go on to infinity or NaN, and are never inside again."""
     zx2, zy2 = zx * zx, zy * zy
     inside = inside & (zx2 + zy2 <= 4.0)
@@ -50,7 +52,7 @@ def _iterate(cx: Any, cy: Any, zx: Any, zy: Any, inside: Any, count: Any) -> Any
 
 
 @triton.jit
-def _now(after: Any) -> Any:
+def _now(after: tl.tensor) -> tl.tensor:
     """Nanoseconds on the device's clock. It asks for `after`, and so is not read before that is known."""
     return tl.inline_asm_elementwise(
         "mov.u64 $0, %globaltimer;", "=l,r", [after], dtype=tl.int64, is_pure=False, pack=1
@@ -58,29 +60,31 @@ def _now(after: Any) -> Any:
 
 
 @triton.jit
-def _multiprocessor() -> Any:
+def _multiprocessor() -> tl.tensor:
     return tl.inline_asm_elementwise("mov.u32 $0, %smid;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
 
 
 @triton.jit
 def _one_tile(
-    number: Any, xs: Any, ys: Any, counts: Any, rows: Any, columns: Any, iterations: Any,
-    owner: Any, sm: Any, start: Any, end: Any, BLOCK: tl.constexpr, LOOK: tl.constexpr, RECORD: tl.constexpr,
-) -> Any:  # fmt: skip
+    number: tl.tensor, xs: tl.tensor, ys: tl.tensor, counts: tl.tensor,
+    rows: tl.tensor, columns: tl.tensor, iterations: tl.tensor,
+    owner: tl.tensor, sm: tl.tensor, start: tl.tensor, end: tl.tensor,
+    BLOCK: tl.constexpr, LOOK: tl.constexpr, RECORD: tl.constexpr,
+) -> None:  # fmt: skip
     """The counts of tile `number`, row-major, and who made them."""
     across = tl.cdiv(columns, BLOCK)
-    # int64: the last tile may reach past the largest int32, and row * columns certainly may.
-    row = (number // across).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    column = (number % across).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    row, column = number // across * BLOCK, number % across * BLOCK
+    r, c = tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    here = (r < rows - row)[:, None] & (c < columns - column)[None, :]
     if RECORD:
         tl.store(start + number, _now(number))
-    cx = tl.load(xs + column, mask=column < columns, other=0)[None, :]
-    cy = tl.load(ys + row, mask=row < rows, other=0)[:, None]
+    cx = tl.load(xs + column + c, mask=c < columns - column, other=0)[None, :]
+    cy = tl.load(ys + row + r, mask=r < rows - row, other=0)[:, None]
 
-    inside = (row < rows)[:, None] & (column < columns)[None, :]
-    count = tl.zeros([BLOCK, BLOCK], tl.int32)
     zx = tl.zeros([BLOCK, BLOCK], xs.dtype.element_ty)
     zy = tl.zeros([BLOCK, BLOCK], xs.dtype.element_ty)
+    count = tl.zeros([BLOCK, BLOCK], tl.int32)
+    inside = here
     done = 0
     left = 1
     while (left > 0) & (done <= iterations - LOOK):
@@ -88,13 +92,14 @@ def _one_tile(
             zx, zy, inside, count = _iterate(cx, cy, zx, zy, inside, count)
         done += LOOK
         left = tl.max(inside.to(tl.int32))
-    # Nothing is left, or fewer than LOOK iterations.
+    # Nothing is left inside, or fewer than LOOK iterations are left.
     while (left > 0) & (done < iterations):
         zx, zy, inside, count = _iterate(cx, cy, zx, zy, inside, count)
         done += 1
 
-    here = (row < rows)[:, None] & (column < columns)[None, :]
-    tl.store(counts + row[:, None] * columns + column[None, :], count, mask=here)
+    # Beyond the picture `row + r` may wrap; nothing is stored there.
+    at = (row + r).to(tl.int64)[:, None] * columns + (column + c)[None, :]
+    tl.store(counts + at, count, mask=here)
     tl.store(owner + number, tl.program_id(0))
     if RECORD:
         tl.store(sm + number, _multiprocessor())
@@ -103,22 +108,25 @@ def _one_tile(
 
 @triton.jit(do_not_specialize=ARGUMENTS)
 def tile(
-    xs: Any, ys: Any, counts: Any, rows: Any, columns: Any, iterations: Any,
-    queue: Any, owner: Any, sm: Any, start: Any, end: Any,
+    xs: tl.tensor, ys: tl.tensor, counts: tl.tensor,
+    rows: tl.tensor, columns: tl.tensor, iterations: tl.tensor,
+    queue: tl.tensor, owner: tl.tensor, sm: tl.tensor, start: tl.tensor, end: tl.tensor,
     BLOCK: tl.constexpr, LOOK: tl.constexpr, RECORD: tl.constexpr,
-) -> Any:  # fmt: skip
+) -> None:  # fmt: skip
     """Program i does tile i."""
+    number = tl.program_id(0)
     _one_tile(
-        tl.program_id(0), xs, ys, counts, rows, columns, iterations, owner, sm, start, end, BLOCK, LOOK, RECORD
+        number, xs, ys, counts, rows, columns, iterations, owner, sm, start, end, BLOCK, LOOK, RECORD
     )  # fmt: skip
 
 
 @triton.jit(do_not_specialize=ARGUMENTS)
 def persistent(
-    xs: Any, ys: Any, counts: Any, rows: Any, columns: Any, iterations: Any,
-    queue: Any, owner: Any, sm: Any, start: Any, end: Any,
+    xs: tl.tensor, ys: tl.tensor, counts: tl.tensor,
+    rows: tl.tensor, columns: tl.tensor, iterations: tl.tensor,
+    queue: tl.tensor, owner: tl.tensor, sm: tl.tensor, start: tl.tensor, end: tl.tensor,
     BLOCK: tl.constexpr, LOOK: tl.constexpr, RECORD: tl.constexpr,
-) -> Any:  # fmt: skip
+) -> None:  # fmt: skip
     """Every program takes the next tile's number from `queue` until there is none."""
     tiles = tl.cdiv(rows, BLOCK) * tl.cdiv(columns, BLOCK)
     # Relaxed: programs hand one another numbers, and no data.
@@ -135,14 +143,14 @@ def persistent(
 
 @dataclass(frozen=True)
 class Launch:
-    """A kernel as it is compiled: for which arguments, by how many warps, with which options of the compiler."""
+    """A kernel as it is compiled: for which arguments, for how many warps, with which options."""
 
     name: str
     kernel: Any
     signature: dict[str, str]
     constexprs: dict[str, Any]
     num_warps: int
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any]
 
 
 def _launch(kernel: Any, dtype: torch.dtype, block: int, exact: bool, record: bool) -> Launch:
@@ -155,7 +163,7 @@ def _launch(kernel: Any, dtype: torch.dtype, block: int, exact: bool, record: bo
         dict(zip(ARGUMENTS, types, strict=True)),
         {"BLOCK": block, "LOOK": LOOK, "RECORD": record},
         num_warps=block * block // (32 * PIXELS),
-        # A product and a sum in one instruction are rounded once, not twice, and give some pixels another count.
+        # A product and a sum in one instruction are rounded once, not twice: some counts differ.
         options={"enable_fp_fusion": not exact},
     )
 
@@ -174,15 +182,15 @@ LAUNCHES = list(_WAYS.values())
 # -- from the host ---------------------------------------------------------------------------------------
 
 INTERPRETED = not isinstance(tile, triton.runtime.JITFunction)
-"""Whether TRITON_INTERPRET was set when triton was imported: the kernels are then run by NumPy, on the CPU."""
+"""Whether TRITON_INTERPRET was set when triton was imported: kernels are then run by NumPy, on the CPU."""
 
 
 @dataclass(frozen=True)
 class Record:
     """Who did which tile: tensors of one number a tile, row-major, `across` tiles in a row of them.
 
-    owner: int32, the program. Where `record` was asked for, else empty: sm: int32, the multiprocessor; start, end: int64,
-    nanoseconds on the device's clock, which advances in steps that differ by device, up to about a microsecond.
+    owner: int32, the program. And where `record` was asked for, else empty: sm: int32, the multiprocessor;
+    start, end: int64, nanoseconds on the device's clock, whose steps may be as long as a microsecond.
     """
 
     owner: torch.Tensor
@@ -204,15 +212,15 @@ def escape_counts(
     exact: bool = True,
     record: bool = False,
 ) -> tuple[torch.Tensor, Record]:
-    """How many iterations of z = z*z + c each c = x + iy took to leave |z| <= 2; `iterations` if it never did.
+    """After how many iterations of z = z*z + c each c = x + iy left |z| <= 2; `iterations` if it never did.
 
-    xs: float32 or float64 (columns,), ys: the same (rows,), on one CUDA device; neither changed. block: a tile's side in
-    pixels, one of BLOCKS. persistent: by a queue, with `programs` programs (without it, as many as run at once). exact:
-    the bits of `reference`; otherwise products and sums are contracted. record: multiprocessor and times too.
-    Returns int32 (rows, columns), contiguous, and the Record. Cost: for each tile, block * block times the iterations
-    of its slowest pixel, rounded up to LOOK. Does not wait for the device.
-    On the CPU it works, slowly, where TRITON_INTERPRET=1 was set before triton was first imported.
-    Raises ValueError for any other input.
+    xs: float32 or float64 (columns,), ys: the same (rows,), on one CUDA device; neither changed. block: a
+    tile's side in pixels, one of BLOCKS. persistent: by a queue, with `programs` programs (else as many
+    as run at once). exact: the counts of `reference`; else products and sums are contracted, and a few pixels
+    differ. record: multiprocessors and times too. Returns int32 (rows, columns), contiguous, and the Record;
+    does not wait for the device. Cost: of each tile block * block times the iterations of its slowest pixel,
+    rounded up to LOOK. On the CPU it works, slowly, where TRITON_INTERPRET=1 was set before triton was first
+    imported. Raises ValueError for any other input.
     """
     _check(xs, ys, iterations, block, persistent, programs, record)
     rows, columns, device = len(ys), len(xs), xs.device
@@ -220,9 +228,8 @@ def escape_counts(
     tiles = triton.cdiv(rows, block) * across
     counts = torch.empty((rows, columns), dtype=torch.int32, device=device)
     owner = torch.full((tiles,), -1, dtype=torch.int32, device=device)
-    recorded = tiles if record else 0
-    sm = torch.empty(recorded, dtype=torch.int32, device=device)
-    start = torch.empty(recorded, dtype=torch.int64, device=device)
+    sm = torch.empty(tiles if record else 0, dtype=torch.int32, device=device)
+    start = torch.empty_like(sm, dtype=torch.int64)
     end = torch.empty_like(start)
     made = Record(owner, sm, start, end, block, across)
     if tiles == 0:
@@ -232,7 +239,7 @@ def escape_counts(
     grid = (min(tiles, programs or _resident(device, way.num_warps)) if persistent else tiles,)
     queue = torch.zeros(1, dtype=torch.int32, device=device)
     arguments = (
-        xs.contiguous(), ys.contiguous(), counts, rows, columns, iterations, queue, owner, sm, start, end
+        xs.contiguous(), ys.contiguous(), counts, rows, columns, int(iterations), queue, owner, sm, start, end
     )  # fmt: skip
     with _place(device):
         way.kernel[grid](*arguments, **way.constexprs, num_warps=way.num_warps, **way.options)
@@ -241,7 +248,7 @@ def escape_counts(
 
 @contextlib.contextmanager
 def _place(device: torch.device) -> Any:
-    """Where a launch goes: to this device, or to the interpreter, alone, which need not warn of infinities."""
+    """Where a launch goes: to this device, or to the interpreter, alone and without warning of infinities."""
     if INTERPRETED:
         with _one_at_a_time, np.errstate(over="ignore", invalid="ignore"):
             yield
@@ -251,14 +258,16 @@ def _place(device: torch.device) -> Any:
 
 
 def _resident(device: torch.device, warps: int) -> int:
-    """How many programs run at once: 1,024 threads a multiprocessor, for which its registers suffice."""
-    if device.type == "cpu":
-        return 1
+    """How many programs run at once, or a few more: those begin when the queue is empty, and end."""
+    if INTERPRETED:
+        return 1  # they run one after the other, and the first does everything
+    # 1,024 threads a multiprocessor: that leaves each 64 of its registers, and each takes 60 or more.
     return torch.cuda.get_device_properties(device).multi_processor_count * (32 // warps)
 
 
 def _check(
-    xs: torch.Tensor, ys: torch.Tensor, iterations: int, block: int, queue: bool, programs: int | None, record: bool
+    xs: torch.Tensor, ys: torch.Tensor, iterations: int,
+    block: int, persistent: bool, programs: int | None, record: bool,
 ) -> None:  # fmt: skip
     who = "escape_counts:"
     if xs.ndim != 1 or ys.ndim != 1:
@@ -274,11 +283,15 @@ def _check(
         )
     if max(len(xs), len(ys)) >= 2**31:
         raise ValueError(f"{who} {len(xs)} columns and {len(ys)} rows; there are at most 2**31 - 1 of each")
-    if isinstance(iterations, bool) or not isinstance(iterations, int) or not 1 <= iterations < 2**31:
+    if not _whole(iterations) or not 1 <= iterations < 2**31:
         raise ValueError(f"{who} iterations is {iterations!r}; it is an integer from 1 to 2**31 - 1")
     if block not in BLOCKS:
         raise ValueError(f"{who} block is {block!r}; it is one of these powers of two: {BLOCKS}")
-    if programs is not None and (not queue or programs < 1):
-        raise ValueError(f"{who} programs is {programs}; it is at least 1, and for persistent=True only")
+    if programs is not None and not (persistent and _whole(programs) and programs >= 1):
+        raise ValueError(f"{who} programs is {programs}; an integer from 1, and for persistent=True only")
     if record and (INTERPRETED or torch.version.hip is not None):
         raise ValueError(f"{who} record=True reads registers that only NVIDIA's devices have; leave it out")
+
+
+def _whole(number: object) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)

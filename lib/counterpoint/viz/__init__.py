@@ -2,6 +2,7 @@
 
 from counterpoint.viz.charts import curves
 from counterpoint.viz.costs import CostExplorer
+from counterpoint.viz.crews import crew_lanes, queue_levels
 from counterpoint.viz.lab import LoadBalanceLab
 from counterpoint.viz.lanes import image, worker_lanes
 from counterpoint.viz.matrix import byte_matrix
@@ -15,9 +16,11 @@ __all__ = [
     "Player",
     "Themed",
     "byte_matrix",
+    "crew_lanes",
     "curves",
     "film",
     "image",
+    "queue_levels",
     "show_source",
     "worker_lanes",
 ]
