@@ -43,7 +43,7 @@ def crew_lanes(trace: Trace, names: Sequence[str] | None = None, *, alt: str) ->
 
 
 def queue_levels(trace: Trace) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """For each queue that was both filled and emptied, when its number of items changed (seconds), and the number from then on."""
+    """For each queue that was both filled and emptied: when its level changed (seconds), and its items from then on."""
     moves = trace.where(kind=("put", "get"))
     names, kinds = np.array(moves.text("op")), np.array(moves.text("kind"))
     found = {}
