@@ -16,7 +16,7 @@ LANES = 128
 """Pixels side by side: 16 vectors of eight doubles. Loops over lanes have no branch, so LLVM makes vectors of them; one
 vector's products are computed while another's are waited for."""
 
-DEPARTURES = 32
+DEPARTURES = 24
 """Lanes that may stand idle before new pixels are put into them: looking for them costs about as much as a block."""
 
 CHECKED, BLIND = 4, 8
@@ -66,23 +66,28 @@ def _compiled(name: str, exact: bool) -> Callable[..., None]:
         cx, cy, zx, zy = lanes[0], lanes[1], lanes[2], lanes[3]
         inside, count = whole[0], whole[1]  # 1 while the point has not escaped; iterations so far
         row_of, column_of = np.full(LANES, -1), np.zeros(LANES, np.int64)
+        idle = np.empty(LANES, np.int64)
         row = column = 0
         while True:
+            gone = 0
+            for j in range(LANES):  # without a branch, which could not be foretold
+                idle[gone] = j
+                gone += 1 if inside[j] == 0 or count[j] >= iterations else 0
+            for j in idle[:gone]:
+                if row_of[j] >= 0:
+                    counts[row_of[j], column_of[j]] = min(count[j], iterations)
+                count[j] = 0
+                if row < len(ys) and len(xs):
+                    cx[j], cy[j], zx[j], zy[j] = xs[column], ys[row], 0, 0
+                    row_of[j], column_of[j], inside[j] = row, column, 1
+                    column += 1
+                    if column == len(xs):
+                        row, column = row + 1, 0
+                else:
+                    cx[j] = cy[j] = zx[j] = zy[j] = inside[j] = 0
+                    row_of[j] = -1
             alive = most = 0
             for j in range(LANES):
-                if not inside[j] or count[j] >= iterations:
-                    if row_of[j] >= 0:
-                        counts[row_of[j], column_of[j]] = min(count[j], iterations)
-                    if row < len(ys) and len(xs):
-                        cx[j], cy[j], row_of[j], column_of[j] = xs[column], ys[row], row, column
-                        zx[j] = zy[j] = count[j] = 0
-                        inside[j] = 1
-                        column += 1
-                        if column == len(xs):
-                            row, column = row + 1, 0
-                    else:
-                        row_of[j], inside[j], count[j] = -1, 0, 0
-                        cx[j] = zx[j] = zy[j] = 0
                 alive += inside[j]
                 most = max(most, count[j])
             if not alive:
