@@ -144,6 +144,40 @@ def chunks_as_floats(workers, tasks, smallest):
     return sizes
 
 
+def next_with_acquire(counter, lock, tasks):
+    while not lock.acquire(blocking=False):
+        pass
+    try:
+        task = counter.read()
+        counter.write(min(task + 1, tasks))
+    finally:
+        lock.release()
+    return torch.tensor(task) if task < tasks else None
+
+
+def next_after_a_look(counter, lock, tasks):
+    if counter.read() < tasks:
+        lock.acquire()
+        task = counter.read()
+        if task < tasks:
+            counter.write(task + 1)
+            lock.release()
+            return task
+        lock.release()
+    return None
+
+
+def barrier_by_counting_on(state, condition):
+    condition.acquire()
+    state.arrived += 1
+    mine = (state.arrived - 1) // state.size + 1
+    if state.arrived % state.size == 0:
+        state.phase = mine
+        condition.notify_all()
+    condition.wait_for(lambda: state.phase >= mine)
+    condition.release()
+
+
 @pytest.mark.parametrize(
     ("name", "answer"),
     [
@@ -154,6 +188,9 @@ def chunks_as_floats(workers, tasks, smallest):
         ("deal-the-tasks", tasks_as_a_tensor),
         ("guided-chunks", chunks_recursively),
         ("guided-chunks", chunks_as_floats),
+        ("shared-counter", next_with_acquire),
+        ("shared-counter", next_after_a_look),
+        ("phase-barrier", barrier_by_counting_on),
         ("star-all-reduce", star_with_irecv),
         ("binomial-reduce", reduce_top_down),
         ("binomial-reduce", reduce_recursively),

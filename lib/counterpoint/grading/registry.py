@@ -13,6 +13,8 @@ ORDER = (
     "split-evenly",
     "deal-the-tasks",
     "guided-chunks",
+    "shared-counter",
+    "phase-barrier",
     "ping-pong",
     "binomial-broadcast",
     "scatter-all-gather-broadcast",
