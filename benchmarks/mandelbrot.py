@@ -6,7 +6,6 @@ One run, all cores, 2048 x 2048 pixels, 1,000 iterations, three views, float64 a
 compiled on the spot by gcc with -O3 -march=native, 512-bit vectors where there are, and 16, 32 and 64 lanes: each
 kernel's best counts. Contestants take turns, five rounds; the median counts. NumPy takes one turn, on one core, on a
 sixteenth of the pixels. `fma` is ours with products and sums contracted, as in the C; `exact` rounds each by itself.
-The floor is the sum of all counts times 7 operations (3 of them could be contracted), at two vectors a cycle.
 """
 
 import argparse

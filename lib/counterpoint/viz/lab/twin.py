@@ -40,8 +40,8 @@ def _picture(axes: "Axes", scene: Mapping[str, Any], run: Mapping[str, Any]) -> 
         color[row * side : (row + 1) * side, column * side : (column + 1) * side] = to_rgb(
             run["colors"][worker]
         )
-    light = np.where(shade[..., None] > 0, 1 - 0.5 * shade[..., None], 0.25)
-    axes.imshow(0.55 * color + 0.45 * light * np.where(shade[..., None] > 0, 1, 0.2), interpolation="nearest")
+    light = np.where(shade > 0, 1 - 0.5 * shade, 0.05)[..., None]  # the set itself is nearly black
+    axes.imshow(0.55 * color + 0.45 * light, interpolation="nearest")
     axes.set_axis_off()
     axes.set_title("tiles, by who computed them")
 
