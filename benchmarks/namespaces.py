@@ -79,6 +79,7 @@ class Hosts:
         self.switch = f"{self.run}s"
         self.names = [f"{self.run}h{host}" for host in range(count)]
         self.launches = 0
+        self.started: list[Running] = []
 
     def __enter__(self) -> "Hosts":
         try:
@@ -93,6 +94,8 @@ class Hosts:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for running in self.started:
+            running.stop()
         for host, name in enumerate(self.names):
             self.kill(host)
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
@@ -104,7 +107,7 @@ class Hosts:
 
     def start(self, commands: Sequence[Sequence[str]], env: Mapping[str, str] | None = None) -> "Running":
         """Start one command on each host, the first on host 0."""
-        return Running([
+        running = Running([
             subprocess.Popen(
                 [*self._inside(host), *command],
                 env=os.environ | {"GLOO_SOCKET_IFNAME": "e0", "OMP_NUM_THREADS": "1"} | dict(env or {}),
@@ -116,6 +119,8 @@ class Hosts:
             )
             for host, command in zip(range(self.count), commands, strict=True)
         ], self)  # fmt: skip
+        self.started.append(running)
+        return running
 
     def torchrun(self, *program: str, per_host: int = 1, env: Mapping[str, str] | None = None) -> "Running":
         """Start a program under torchrun on every host; its first process on host 0 is rank 0."""

@@ -120,3 +120,18 @@ class Waiting:
 
 
 _MESSAGES = ("send", "recv", "recv_reduce", "sendrecv", "sendrecv_reduce", "wait")
+
+
+def gone(rank: int, cause: object = "") -> RankFailed:
+    """The error for a rank whose process has ended without a word."""
+    why = f" ({cause})" if cause else ""
+    return RankFailed(
+        f"rank {rank}'s process is gone: it ended, or its host did, in the middle of the run{why}", rank
+    )
+
+
+def store_lost(error: BaseException) -> RankFailed:
+    """The error for a run whose store does not answer; torch adds a stack to the reason, which is left out."""
+    why = (str(error).splitlines() or ["no reason given"])[0]
+    what = f"the run's store, which rank 0's host keeps under torchrun, cannot be reached any more ({why})"
+    return RankFailed(f"{what}, so the run is over", 0)

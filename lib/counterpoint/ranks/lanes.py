@@ -63,6 +63,8 @@ class Lanes:
         with station.lock:
             station.sent[peer] += 1
         station.wire.post(peer, header_of_asking(arrival.number))
+        if (wait := station.wire.surplus(peer)) is not None:
+            wait()
         target = request.tensor
         direct = target.is_contiguous() and not request.op
         direct = direct and self.carries(target)
@@ -122,13 +124,10 @@ class Lanes:
 
 
 class Here:
-    """A payload that is there, or will be before the rank's next kernel: like `wire.Moving`, after its wait."""
+    """A payload that is there, or will be before the rank's next kernel: like a `wire.Moving` that has moved."""
 
     def __init__(self, memory: torch.Tensor) -> None:
         self.memory = memory
-
-    def wait(self) -> None:
-        pass
 
 
 def lanes_for(backend: str, station: "Station", store: Store, host: str | None, local: int) -> Lanes | None:

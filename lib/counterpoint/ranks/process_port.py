@@ -1,7 +1,7 @@
 """One rank's end of a world of processes: `Port` over a `Station`."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -51,6 +51,7 @@ class ProcessPort(Port):
         if self.streams is not None:
             self.streams.posted(send)
         self._carry(dest, station.send, send, self._number(comm))
+        self._make_room(dest, Blocked(self, call, (send,), line=send.line))
         if not send.synchronous:
             send.start = send.end = self.seconds()
             send.done = True
@@ -73,11 +74,12 @@ class ProcessPort(Port):
         if pending or self.station.failure is not None:
             line = caller_line()
             begin = self.seconds()
-            self._await(
-                Blocked(self, call, requests, line=line),
-                lambda: all(r.done or _there(r) for r in pending),
-                pending,
-            )
+
+            def complete() -> None:
+                self.station.sleep(lambda: all(r.done or _there(r) for r in pending))
+                self._finish(pending)
+
+            self._await(Blocked(self, call, requests, line=line), complete)
             ends = max(begin, max(r.start for r in requests))
             self.waited(call, [r.peer for r in pending], begin, ends, line)
             if self.recorder is not None and pending and pending[-1].call == "send" and len(pending) == 1:
@@ -101,7 +103,7 @@ class ProcessPort(Port):
             if request.match is None:
                 return False
             station.sleep(lambda: _there(request))
-        self._finish(request)
+        self._finish([request])
         if not request.observed:
             self.observed(request)
         return True
@@ -115,7 +117,9 @@ class ProcessPort(Port):
         self._carry(members[0], station.meetings.come, where[0], members, number, value)
         blocked = Blocked(self, call, (), (), members, line)
         blocked.meeting = where
-        self._await(blocked, lambda: where in station.meetings.replies)
+        for member in members:
+            self._make_room(member, blocked)
+        self._await(blocked, lambda: station.sleep(lambda: where in station.meetings.replies))
         self.waited(call, [], begin, self.seconds(), line)
         return station.meetings.replies.pop(where)
 
@@ -184,35 +188,46 @@ class ProcessPort(Port):
                 ),
             )  # fmt: skip
 
-    def _await(self, blocked: Blocked, come: Any, pending: Sequence[Request] = ()) -> None:
-        """Wait until `come()` holds, then until what is on its way to or from the rank has moved."""
+    def _make_room(self, peer: int, blocked: Blocked) -> None:
+        """Wait until not too many packets to `peer` are on their way."""
+        if (wait := self.station.wire.surplus(peer)) is not None:
+            station = self.station
+            self._await(blocked, lambda: self._carry(peer, station.end, *station.begin([wait])))
+
+    def _await(self, blocked: Blocked, wait: Callable[[], None]) -> None:
+        """Wait, and let the others know meanwhile."""
         self.blocked, self.mark = blocked, self.mark + 1
         try:
-            self.station.sleep(come)
-            for request in pending:
-                self._finish(request)
+            wait()
         except BaseException:
             self.stuck = blocked
             raise
         finally:
             self.blocked, self.mark = None, self.mark + 1
 
-    def _finish(self, request: Request) -> None:
-        """The other end is there, or will take it: wait until the data has moved."""
-        if request.done:
-            return
-        if request.call == "send":
-            self._carry(request.peer, request.link.wait)
-            request.start = request.end = self.seconds()
-        else:
-            moving, direct = request.link
-            self._carry(request.peer, moving.wait)
+    def _finish(self, requests: Sequence[Request]) -> None:
+        """The other ends are there, or will take them: wait until the data has moved."""
+        moving = [r for r in requests if not r.done and not r.lane]  # what came by a lane is there
+        waits = [r.link.wait if r.call == "send" else r.link[0].wait for r in moving]
+        endings = dict(zip(moving, self.station.begin(waits) if moving else (), strict=True))
+        for request in requests:
+            if request in endings:
+                self._carry(request.peer, self.station.end, endings[request])
+            if not request.done:
+                self._moved(request)
+
+    def _moved(self, request: Request) -> None:
+        """Complete a request whose data has moved."""
+        if request.call != "send":
+            moved, direct = request.link
             if self.streams is not None:
                 self.streams.observed(request)
             if not direct:
                 target = request.tensor
-                store(target, moving.memory.view(target.dtype).to(target.device), request.op)
-            request.end = self.seconds()
+                store(target, moved.memory.view(target.dtype).to(target.device), request.op)
+        request.end = self.seconds()
+        if request.call == "send":
+            request.start = request.end
         request.done = True
 
     def _carry(self, peer: int, call: Any, *given: Any) -> Any:

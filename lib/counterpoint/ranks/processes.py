@@ -18,14 +18,13 @@ from typing import Any
 
 from counterpoint.pipes import frames, pickles
 from counterpoint.ranks.board import Board
-from counterpoint.ranks.errors import CommError, LaunchTimeout, RankFailed
+from counterpoint.ranks.errors import CommError, LaunchTimeout, RankFailed, gone
 from counterpoint.ranks.lanes import check_backend
 from counterpoint.ranks.notices import Notices
 from counterpoint.ranks.nursery import NURSERY, kill
 from counterpoint.ranks.plan import Outcome, Plan, late
 from counterpoint.ranks.setting import ThreadState
 from counterpoint.ranks.standstill import seen
-from counterpoint.ranks.station import gone
 from counterpoint.trace import Recorder
 
 START = 120.0

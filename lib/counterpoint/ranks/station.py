@@ -10,6 +10,7 @@ import pickle
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -17,7 +18,8 @@ from torch.distributed.distributed_c10d import PrefixStore, Store
 
 from counterpoint.ranks.arrival import ASK, DTYPES, MESSAGE, Arrival, header_of_message, put
 from counterpoint.ranks.board import Board
-from counterpoint.ranks.errors import CommError, RankFailed, RankStopped
+from counterpoint.ranks.companion import Companion, Ending, Wait
+from counterpoint.ranks.errors import CommError, RankStopped, gone, store_lost
 from counterpoint.ranks.lanes import Lanes
 from counterpoint.ranks.matching import misfit, store
 from counterpoint.ranks.meetings import Meetings
@@ -38,10 +40,10 @@ class Station:
         self.gate = threading.Lock()
         """What the rank sleeps on; its waker lets it go."""
         self.gate.acquire()
-        self.sleeping: Any = None
-        """What it sleeps for: a callable that says whether that has come."""
+        self.sleeping: Any = None  # what it sleeps for: a callable that says whether that has come
         self.failure: BaseException | None = None
         self.closing = False
+        self.companion: Companion | None = None
         self.posted: dict[tuple, deque[Request]] = {}
         self.arrived: dict[tuple, deque[Arrival]] = {}
         self.meetings = Meetings(self)
@@ -129,6 +131,21 @@ class Station:
             raise
         self.check()
 
+    def begin(self, waits: Sequence[Wait]) -> list[Ending]:
+        """Have these waits done, one after another; `end` each."""
+        self.companion = self.companion or Companion(self)
+        return self.companion.begin(waits)
+
+    def end(self, ending: Ending) -> None:
+        """Return when a wait has ended; raise its error, or what ended the run, if that comes first."""
+        try:
+            self.sleep(lambda: ending)
+        except BaseException:
+            self.companion = None  # this one may wait for ever
+            raise
+        if ending[0] is not None:
+            raise ending[0]
+
     def check(self) -> None:
         """Raise in the rank what ended the run."""
         if self.failure is not None:
@@ -179,8 +196,13 @@ class Station:
         self.wire.cut()
         if self.lanes is not None:
             self.lanes.close()
+        if self.companion is not None:
+            self.companion.jobs.put(None)
+        end = time.monotonic() + (
+            5.0 if self.failure is None else 0.5
+        )  # after a failure, some may wait for ever
         for postman in self.postmen:
-            postman.join(5.0)
+            postman.join(max(0.0, end - time.monotonic()))
 
     # What the postmen do.
 
@@ -260,21 +282,6 @@ class Station:
         if self.sleeping is not None and self.sleeping():
             self.sleeping = None
             self.gate.release()
-
-
-def gone(rank: int, cause: object = "") -> RankFailed:
-    """The error for a rank whose process has ended without a word."""
-    why = f" ({cause})" if cause else ""
-    return RankFailed(
-        f"rank {rank}'s process is gone: it ended, or its host did, in the middle of the run{why}", rank
-    )
-
-
-def store_lost(error: BaseException) -> RankFailed:
-    """The error for a run whose store does not answer; torch adds a stack to the reason, which is left out."""
-    why = (str(error).splitlines() or ["no reason given"])[0]
-    what = f"the run's store, which rank 0's host keeps under torchrun, cannot be reached any more ({why})"
-    return RankFailed(f"{what}, so the run is over", 0)
 
 
 def number_of(comm: tuple) -> int:

@@ -4,10 +4,9 @@ import threading
 import time
 
 from counterpoint.ranks.board import State
-from counterpoint.ranks.errors import RankFailed
+from counterpoint.ranks.errors import RankFailed, store_lost
 from counterpoint.ranks.process_port import ProcessPort
 from counterpoint.ranks.standstill import Standstill, standstill
-from counterpoint.ranks.station import store_lost
 
 OFTEN, SELDOM = 0.05, 0.25
 """Seconds between two notices: of a rank that waits, and of one that does not."""
@@ -75,7 +74,7 @@ class Watch(threading.Thread):
         if found is not None:
             self.looked = found, states
         now = time.monotonic()
-        for rank in self._awaited(states):
+        for rank in self._awaited():
             tick, since = self.heard.get(rank, (-1, now))
             if states[rank].tick != tick:
                 self.heard[rank] = states[rank].tick, now
@@ -84,9 +83,14 @@ class Watch(threading.Thread):
                 why = "its process hangs or is stopped, or its host cannot be reached"
                 station.fail(RankFailed(f"{said}: {why}", rank))
 
-    def _awaited(self, states: list[State]) -> set[int]:
-        mine = states[self.port.rank]
-        return (set(mine.needs) | set(mine.members)) - {self.port.rank}
+    def _awaited(self) -> set[int]:
+        """Who must act, or whose payload is on its way, before this rank goes on."""
+        with self.port.station.lock:
+            blocked = self.port.blocked
+            if blocked is None:
+                return set()
+            awaited = {request.peer for request in blocked.requests if not request.done}
+            return (awaited | set(blocked.members)) - {self.port.rank}
 
     def stop(self) -> None:
         self.ended.set()

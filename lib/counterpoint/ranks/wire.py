@@ -8,7 +8,7 @@ once the receiver has asked for it: read once, written once.
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -28,7 +28,7 @@ AHEAD = 4
 """Receives that wait for packets from a peer."""
 
 OUTSTANDING = 256
-"""Packets to one peer that may be on their way before the sender waits for the oldest."""
+"""Packets to one peer that may be on their way; at twice as many, the sender waits for the older half."""
 
 
 class Wire:
@@ -41,22 +41,35 @@ class Wire:
     def __init__(self, store: Store, rank: int, size: int, host: str | None) -> None:
         self.rank, self.size = rank, size
         self.group = gloo_group(store, rank, size, host)
-        self.under_way: list[deque[tuple[Any, torch.Tensor]]] = [deque() for _ in range(size)]
+        self.under_way: list[deque[Moving]] = [deque() for _ in range(size)]
         self.lock = threading.Lock()
 
     def post(self, peer: int, header: tuple[int, ...], body: torch.Tensor | None = None) -> None:
-        """Send a packet; returns at once, `body` (uint8, at most INLINE long) may then be changed."""
+        """Send a packet; returns at once, `body` (uint8, at most INLINE long) may then be changed.
+
+        The sender calls `surplus` now and then.
+        """
         count = 0 if body is None else body.numel()
         packet = torch.empty(8 * HEADER + count, dtype=torch.uint8)
         packet[: 8 * HEADER].view(torch.int64).numpy()[:] = header
         if body is not None:
             packet[8 * HEADER :] = body
-        sent = self.under_way[peer]
         with self.lock:  # gloo forgets a message whose memory nobody holds
-            sent.append((self.group.send([packet], peer, PACKET_TAG), packet))
-            oldest = sent.popleft() if len(sent) > OUTSTANDING else None
-        if oldest is not None:
-            oldest[0].wait(FOR_EVER)
+            self.under_way[peer].append(Moving(self.group.send([packet], peer, PACKET_TAG), packet))
+
+    def surplus(self, peer: int) -> Callable[[], None] | None:
+        """If too many packets to `peer` are on their way: a wait until enough of them have left."""
+        sent = self.under_way[peer]
+        if len(sent) < 2 * OUTSTANDING:
+            return None
+        with self.lock:
+            older = [sent.popleft() for _ in range(len(sent) - OUTSTANDING)]
+
+        def wait() -> None:
+            for packet in older:
+                packet.wait()
+
+        return wait
 
     def packets(self, peer: int) -> Iterator[tuple[list[int], torch.Tensor]]:
         """The packets from `peer`, one by one: the header, and a view of the memory behind it.
@@ -106,7 +119,7 @@ def gloo_group(store: Store, rank: int, size: int, host: str | None) -> Any:
     options = gloo._Options()
     before = _threads()
     options._devices = [_device(gloo, host)]
-    _give_way(_threads() - before)
+    give_way(_threads() - before)
     options._timeout = timedelta(seconds=120)  # to connect; every wait states its own
     return gloo(store, rank, size, options)
 
@@ -119,8 +132,8 @@ def _threads() -> set[int]:
         return set()
 
 
-def _give_way(threads: set[int]) -> None:
-    """Have these threads, gloo's own, wait for a free core when they are woken, rather than push another thread off.
+def give_way(threads: set[int]) -> None:
+    """Have threads that serve gloo wait for a free core when they are woken, rather than push another thread off.
 
     gloo's thread takes a connection's lock by trying again and again, without sleeping. If its waking pushes off
     the very thread that holds the lock, it spins for a slice of the scheduler's time, 3 to 4 ms. Batch scheduling
